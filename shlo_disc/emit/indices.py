@@ -97,8 +97,10 @@ class IndexPrinter(ScopeStack, ABC):
         if len(levels) > 1:
             for level in sorted(levels):
                 part = Dim(tuple(t for t in dim.terms if self.level_of_dim(Dim((t,))) == level))
-                parts.append(self._hoisted_dim(part, level) if level < inner else self._sum(part))
-            return "(" + " + ".join(parts) + ")"
+                text = self._hoisted_dim(part, level) if level < inner else self._sum(part)
+                is_product = len(part.terms) == 1 and text.startswith("(")
+                parts.append(text[1:-1] if is_product else text)
+            return "(" + " + ".join(parts).replace("+ -", "- ") + ")"
         if levels and (level := levels.pop()) < inner and not _is_simple(dim):
             return self._hoisted_dim(dim, level)
         return self._sum(dim)

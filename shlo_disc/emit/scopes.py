@@ -55,6 +55,7 @@ class ScopeStack:
         self.count = 0
         self.lane_args: set[str] = set()  # args that are vectors while there is a lane
         self.arrays = set[str]()  # args that are arrays over the unrolled rows wherever they are read
+        self.aliases = dict[str, str]()  # args whose value has another name already
         self.row_scope = 0
         self.floor: int = 0  # inside a guard nothing that loads may move further out than this scope
         self.sizes = dict[str, None]()  # program symbols in the order of first use
@@ -128,6 +129,8 @@ class ScopeStack:
 
     def arg(self, name: str) -> str:
         """The text of an arg: an array element if its scope is the unrolled row."""
+        if (known := self.aliases.get(name)) is not None:
+            return known
         scope = self.home.get(name, 0)
         arrayed = name in self.arrays or (scope < len(self.scopes) and self.scopes[scope].arrayed)
         return clean(name) + ("[k]" if arrayed else "")

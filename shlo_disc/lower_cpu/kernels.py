@@ -284,16 +284,17 @@ class CpuLowering:
         if rows.moves(kernel):
             whole, _ = build_row_kernel(group, self.facts, self.producers, rows.FIXED_SEAMS)
             if rows.unrolled(whole):
-                length = rows.longest_row(whole)
+                length = self.facts.canonical(rows.longest_row(whole))
                 forms.append(rows.KernelForm(rows.RowPrinter(whole), ((length, "<", rows.LONG_ROW),)))
         kernel = forms[-1].printer.kernel
         if (short := short_rows.short_rows(kernel)) is not None:
-            length = short_rows.row_length(kernel)
+            length = self.facts.canonical(short_rows.row_length(kernel))
             forms.append(
                 rows.KernelForm(short_rows.ShortRowPrinter(short), ((length, "<=", short_rows.limit(kernel)),))
             )
         if short_maps.may_be_short(kernel) and (maps := self._short_maps(group, kernel)) is not None:
-            conditions = (maps.width, "<=", short_maps.limit(maps)), (maps.height, ">=", short_maps.FEWEST)
+            width, height = map(self.facts.canonical, (maps.width, maps.height))
+            conditions = (width, "<=", short_maps.limit(maps)), (height, ">=", short_maps.FEWEST)
             forms.append(rows.KernelForm(short_maps.ShortMapPrinter(maps), conditions))
         return forms
 
@@ -374,7 +375,7 @@ class CpuLowering:
         if (name := self.texts.get(text)) is None:
             name = self.texts[text] = f"{body.title or title(group)}_{len(self.texts)}"
             self.libraries[name] = body.libraries
-            self.comments[name] = comment(group)
+            self.comments[name] = comment(group, packs=body.title == packing.TITLE)
         work = maximum(1, work)
         grain = maximum(1, const(WORK_PER_THREAD) // work)
         return PrintedKernel(KernelRef(Launch(name, (), body.sizes, extent, grain, scratch), tensors), work)

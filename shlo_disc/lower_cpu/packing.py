@@ -23,7 +23,7 @@ from shlo_disc.lower_cpu.small_products import may_be_small
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import CallBack, KernelBody, start, union
 
-TITLE = "pack"  # what kernels that pack are called
+TITLE = "pack"  # the stem of the names of kernels that pack an operand
 
 _STREAMED_ROWS = 12  # with up to so many rows B is not packed in each turn, or that costs little
 

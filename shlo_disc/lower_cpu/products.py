@@ -183,7 +183,7 @@ def _print_blocks(kernel: DotKernel, kind: Multiplication, name: str, emit: Emit
         "for (int64_t task = begin, run; task < end; task += run) {",
         f"{INDENT}run = {_run(kernel)};",
         *(INDENT + line for line in _position(kernel)),
-        f"{INDENT}int64_t rest = task / column_blocks / row_blocks;",
+        *([f"{INDENT}int64_t rest = task / column_blocks / row_blocks;"] if kernel.batch else ()),
     ]
     with emit.inside(*(axis.symbol.name for axis in kernel.batch)) as scope:
         decode_batch(emit, kernel.batch, scope.lines)

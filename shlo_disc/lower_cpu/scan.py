@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim
@@ -25,7 +27,7 @@ def scan_extent(kernel: ScanKernel) -> Dim:
 
 
 def print_scan(kernel: ScanKernel) -> KernelBody:
-    """Each piece of work is a group of neighbouring lines."""
+    """Each task is a line, or a group of neighbouring ones."""
     emit, width = Emitter(_SPELL), _width(kernel)
     lines = [pointer(_SPELL, k, p, written=p in kernel.outputs) for k, p in enumerate(kernel.params)]
     emit.count_uses(kernel.init)
@@ -33,43 +35,66 @@ def print_scan(kernel: ScanKernel) -> KernelBody:
     extent, inner = emit.dim_scalar(kernel.along.extent), emit.dim_scalar(kernel.inner.extent)
     names = [axis.symbol.name for axis in (kernel.outer, kernel.along, kernel.inner)]
     with emit.inside(*names, *(a.name for a in (*kernel.carries, *kernel.inputs))) as scope:
-        body = _step(emit, kernel)
+        body = _step(emit, kernel, "" if width == 1 else "[column]")
         body = [*scope.lines, *body]
-    columns = "const int64_t columns = 1;" if width == 1 else f"const int64_t columns = min_({width}, inner - first);"
-    held = [
-        f"{_SPELL.value_type(c.dtype)} held{k}[{width}];" for k, c in enumerate(kernel.carries)
-    ]  # the carries of the lines side by side
-    begin = [f"held{k}[column] = {start};" for k, start in enumerate(starts)]
-    step = "extent - 1 - step" if kernel.backwards else "step"
-    lines += [
-        *emit.scopes[0].lines,
-        f"const int64_t extent = {extent}, inner = {inner}, groups = (inner + {width - 1}) / {width};",
-        "for (int64_t task = begin; task < end; ++task) {",
-        *(
-            INDENT + line
-            for line in (
-                f"const int64_t o = task / groups, first = task % groups * {width};",
-                columns,
-                *held,
-                "for (int64_t column = 0; column < columns; ++column) {",
-                *(INDENT + line for line in begin),
-                "}",
-                "for (int64_t step = 0; step < extent; ++step) {",
-                f"{INDENT}const int64_t s = {step};",
-                f"{INDENT}for (int64_t column = 0; column < columns; ++column) {{",
-                f"{INDENT}{INDENT}const int64_t j = first + column;",
-                *(INDENT * 2 + line for line in body),
-                f"{INDENT}}}",
-                "}",
-            )
-        ),
-        "}",
-    ]
+    loop = (
+        f"for (int64_t s = {extent} - 1; s >= 0; --s) {{"
+        if kernel.backwards
+        else f"for (int64_t s = 0; s < {extent}; ++s) {{"
+    )
+    if width == 1:
+        lines += [*emit.scopes[0].lines, *_line(kernel, starts, loop, body)]
+    else:
+        lines += [*emit.scopes[0].lines, *_lines_side_by_side(kernel, starts, loop, body, inner)]
     return KernelBody((), tuple(lines), tuple(emit.sizes))
 
 
-def _step(emit: Emitter, kernel: ScanKernel) -> list[str]:
-    """Combine one element into its line's carries, and store them."""
+def _line(kernel: ScanKernel, starts: Sequence[str], loop: str, body: Sequence[str]) -> list[str]:
+    """The loop over lines."""
+    return [
+        "for (int64_t o = begin; o < end; ++o) {",
+        f"{INDENT}const int64_t j = 0;",
+        *(
+            f"{INDENT}{_SPELL.value_type(carry.dtype)} carried{k} = {start};"
+            for k, (carry, start) in enumerate(zip(kernel.carries, starts, strict=True))
+        ),
+        INDENT + loop,
+        *(INDENT * 2 + line for line in body),
+        f"{INDENT}}}",
+        "}",
+    ]
+
+
+def _lines_side_by_side(
+    kernel: ScanKernel, starts: Sequence[str], loop: str, body: Sequence[str], inner: str
+) -> list[str]:
+    """The loop over groups of lines, whose elements are neighbours in memory."""
+    carried = [f"{_SPELL.value_type(c.dtype)} carried{k}[{SIDE_BY_SIDE}];" for k, c in enumerate(kernel.carries)]
+    columns = "for (int64_t column = 0; column < columns; ++column) {"
+    group = [
+        f"const int64_t o = task / groups, first = task % groups * {SIDE_BY_SIDE};",
+        f"const int64_t columns = min_({SIDE_BY_SIDE}, inner - first);",
+        *carried,
+        columns,
+        *(f"{INDENT}carried{k}[column] = {start};" for k, start in enumerate(starts)),
+        "}",
+        loop,
+        INDENT + columns,
+        f"{INDENT * 2}const int64_t j = first + column;",
+        *(INDENT * 2 + line for line in body),
+        f"{INDENT}}}",
+        "}",
+    ]
+    return [
+        f"const int64_t inner = {inner}, groups = (inner + {SIDE_BY_SIDE - 1}) / {SIDE_BY_SIDE};",
+        "for (int64_t task = begin; task < end; ++task) {",
+        *(INDENT + line for line in group),
+        "}",
+    ]
+
+
+def _step(emit: Emitter, kernel: ScanKernel, line: str) -> list[str]:
+    """Combine one element into its line's carries, and store them; `line`: which of several has these carries."""
     emit.count_uses(kernel.elements)
     loaded = [
         f"const {_SPELL.value_type(a.dtype)} {a.name} = {emit.value(x)};"
@@ -77,7 +102,7 @@ def _step(emit: Emitter, kernel: ScanKernel) -> list[str]:
     ]
     emit.scope.lines += loaded
     emit.scope.lines += [
-        f"const {_SPELL.value_type(c.dtype)} {c.name} = held{k}[column];" for k, c in enumerate(kernel.carries)
+        f"const {_SPELL.value_type(c.dtype)} {c.name} = carried{k}{line};" for k, c in enumerate(kernel.carries)
     ]
     emit.count_uses(kernel.combined)
     values = [emit.value(x) for x in kernel.combined]
@@ -86,5 +111,5 @@ def _step(emit: Emitter, kernel: ScanKernel) -> list[str]:
     for k, (value, target) in enumerate(zip(values, kernel.outputs, strict=True)):
         lines.append(f"const {_SPELL.value_type(target.dtype)} sum{k} = {value};")
     for k, target in enumerate(kernel.outputs):
-        lines += [f"held{k}[column] = sum{k};", _SPELL.store(target.name, place, f"sum{k}", target.dtype)]
+        lines += [f"carried{k}{line} = sum{k};", _SPELL.store(target.name, place, f"sum{k}", target.dtype)]
     return lines

@@ -118,10 +118,11 @@ def print_small(kernel: DotKernel, kind: Multiplication, name: str, emit: Emitte
 
 
 def decode_batch(emit: Emitter, batch: Sequence[Axis], lines: list[str]) -> None:
-    """Statements that split the number `rest` of a product into the indices of loops."""
-    for axis in reversed(batch):
+    """Statements that split the number `rest` of a product, which is less than all of them, into indices of loops."""
+    for axis in reversed(batch[1:]):
         extent, name = emit.dim_scalar(axis.extent), axis.symbol.name.removeprefix("%")
         lines += [f"const int64_t {name} = rest % {extent};", f"rest /= {extent};"]
+    lines += [f"const int64_t {axis.symbol.name.removeprefix('%')} = rest;" for axis in batch[:1]]
 
 
 def _epilogue(kernel: DotKernel, kind: Multiplication, name: str) -> tuple[CallBack, Dim]:

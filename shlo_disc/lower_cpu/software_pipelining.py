@@ -159,10 +159,11 @@ class InFlight:
         seen = self._schedule.seen(number)
         renamer = _Renamer(number, {**symbols, stage.axes[0].symbol: lane.symbol}, seen)
         stage = renamer.stage(stage, lane)
+        is_on, group = f"(uint64_t)(turn - {number}) < (uint64_t)groups", f"max_(turn - {number}, 0)"
         before = [
             f"// stage {number}",
-            f"const bool is_on_{number} = (uint64_t)(turn - {number}) < (uint64_t)groups;",
-            f"const int64_t row_{number} = row + min_(max_(turn - {number}, 0), groups - 1) * R;",
+            f"const bool is_on_{number} = {is_on if number else 'turn < groups'};",
+            f"const int64_t row_{number} = row + min_({group if number else 'turn'}, groups - 1) * R;",
         ]
         for scratch in scratch_of(kernel.stages[number]):
             before += self._buffer(scratch, renamer.buffer(scratch), number)
@@ -180,9 +181,9 @@ class InFlight:
     def _buffer(self, scratch: Scratch, own: Scratch, number: int) -> list[str]:
         """The scratch of the rows that a stage is at."""
         kind, count = self._row.spell.memory_type(scratch.dtype), self._schedule.copies_of(scratch)
-        place = f"(uint64_t)(turn + {count * len(self._kernel.stages) - number}) % {count} * R * {scratch.name}_row"
+        turn = f"(turn + {-number % count})" if number % count else "turn"  # less `number`, but for whole rounds
         return [
-            f"{kind}* const {own.name} = {scratch.name} + {place};",
+            f"{kind}* const {own.name} = {scratch.name} + (uint64_t){turn} % {count} * R * {scratch.name}_row;",
             f"const int64_t {own.name}_row = {scratch.name}_row;",
         ]
 

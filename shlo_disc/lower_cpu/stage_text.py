@@ -118,9 +118,13 @@ class _ScalarStage(StageLines):
         self.emit.load_first(reduction.elements)
         texts = [self.emit.lanes(x) for x in reduction.elements]
         for name, text in zip(reduction.inputs, texts, strict=True):
-            scope.lines.append(f"const {self._kind(name.dtype)} {name.name} = {text};")
+            if text.isidentifier():
+                self.emit.aliases[name.name] = text
+            else:
+                scope.lines.append(f"const {self._kind(name.dtype)} {name.name} = {text};")
             self.emit.bind(name.name, number)
         news = [self.emit.lanes(u) for u in reduction.update]
+        self.emit.aliases.clear()
         if len(news) == 1:
             scope.lines.append(f"{self.emit.arg(reduction.carries[0].name)} = {news[0]};")
             return

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from shlo_disc.dynamic_ops.elementwise import converted
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.scopes import INDENT
-from shlo_disc.expr.dim import Sym, of
+from shlo_disc.expr.dim import ZERO, Sym, of
 from shlo_disc.expr.scalar import Arg, Load, Scalar
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.attention.forward import AttentionKernel
@@ -151,4 +151,4 @@ def union(*groups: tuple[str, ...]) -> tuple[str, ...]:
 
 def start(emit: Emitter, view: MatrixView) -> str:
     """The address of a matrix's first element."""
-    return f"{view.source.name} + {emit.dim_scalar(view.offset)}"
+    return view.source.name if view.offset == ZERO else f"{view.source.name} + {emit.dim_scalar(view.offset)}"

@@ -201,7 +201,8 @@ class _LaunchPrinter:
             *emit.scopes[0].lines,
             *([f"SHLO_SHARED(char, memory, {memory});"] if memory else []),
             "idx block = (idx)blockIdx.x;",
-            *(line for member, count in zip(members, counts, strict=True) for line in _deal(member, count)),
+            *(line for member, count in zip(members[:-1], counts, strict=False) for line in _deal(member, count)),
+            *_deal_last(members[-1], counts[-1]),
         ]
         places = sorted({place for m in members for place in m.calls[0].buffers})
         params = {place: Param(f"p{place}", t.dtype) for place, t in enumerate(self.tensors) if place in places}
@@ -228,16 +229,26 @@ def _is_fused(way: Way) -> bool:
 
 def _deal(member: _PartNames, count: str) -> list[str]:
     """Call a part for the next `count` blocks."""
-    kernel, (call,) = member.way.kernels[0], member.calls
-    arguments = [*(f"p{place}" for place in call.buffers), *map(size_name, kernel.symbols)]
-    arguments += [*(["memory"] if kernel.shared else []), "block, blocks"]
     return [
         "{",
         f"{INDENT}const idx blocks = {count};",
-        f"{INDENT}if (block < blocks) return {call.kernel}({', '.join(arguments)});",
+        f"{INDENT}if (block < blocks) return {_call(member)};",
         f"{INDENT}block -= blocks;",
         "}",
     ]
+
+
+def _deal_last(member: _PartNames, count: str) -> list[str]:
+    """Call a part for the last `count` blocks."""
+    return [f"const idx blocks = {count};", f"if (block < blocks) {_call(member)};"]
+
+
+def _call(member: _PartNames) -> str:
+    """The call of a part by its place among its `blocks`."""
+    kernel, (call,) = member.way.kernels[0], member.calls
+    arguments = [*(f"p{place}" for place in call.buffers), *map(size_name, kernel.symbols)]
+    arguments += [*(["memory"] if kernel.shared else []), "block, blocks"]
+    return f"{call.kernel}({', '.join(arguments)})"
 
 
 def _launch(
