@@ -1,7 +1,8 @@
-"""Printed functions as people would write them: no declarations that nothing reads, no parentheses that nothing needs.
+"""Printed functions as people would write them: no declarations, parentheses, zeros and ones that change nothing.
 
 Templates declare all that the formulas of any kernel may read: indices of the batch, pointers, sizes. Which of them a
-kernel reads is known once its formulas are printed. And a sum is printed in parentheses, as it may become a factor.
+kernel reads is known once its formulas are printed. A sum is printed in parentheses, as it may become a factor. And
+offsets may be 0, strides 1.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ _PURE = frozenset({"floordiv", "mod", "min_", "max_"})  # functions of sizes
 _BRACKET = re.compile(r"[()\[\]{},]")
 _BEFORE = re.compile(r"(?:[(\[{]|, | = |return )$")  # what an expression as a whole stands behind
 _AFTER = frozenset(")]},;")
+# `+ 0` and `* 1` of integers: numbers of other types are not written so
+_NEUTRAL = re.compile(r" \+ 0(?=[,;)\]}]| [-+<>=!])| \* 1(?=[,;)\]}]| [-+*<>=!])")
 
 
 def tidy(lines: Iterable[str]) -> list[str]:
@@ -28,7 +31,7 @@ def tidy(lines: Iterable[str]) -> list[str]:
     """
     found, function = list[str](), list[str]()
     for line in lines:
-        function.append(without_parentheses(line))
+        function.append(_NEUTRAL.sub("", without_parentheses(line)))
         if line == "}":
             found += _without_unused(function)
             function.clear()

@@ -140,8 +140,8 @@ class TiledPrinter:
         emit = self.emit
         for number, load in enumerate(self.found.turned):
             value = self.spell.load_vector(f"tile{number} + k * {LANES}", load.dtype, "")
-            row.lines.append(f"const {self.spell.vector_type(load.dtype)} turned{number} = {value};")
-            row.names[load] = f"turned{number}"
+            row.lines.append(f"const {self.spell.vector_type(load.dtype)} transposed{number} = {value};")
+            row.names[load] = f"transposed{number}"
         emit.load_first([store.value for store in self.stage.stores])
         for store in self.stage.stores:
             value, start = emit.lanes(store.value), emit.dim_scalar(store.offset)

@@ -206,13 +206,13 @@ def _split(kernel: DotKernel, facts: Facts, tile: ProductTile) -> _Way:
 def _split_tiles(kernel: DotKernel, facts: Facts, tile: ProductTile, split: DepthSplit) -> PrintedFunction:
     body = FunctionPrinter(kernel, facts)
     lines = _sizes(body, kernel, k=kernel.depth, splits=split.count, part=split.part)
-    batch = product_text(extent_names(kernel.batch))
+    batch = f" * {product_text(extent_names(kernel.batch))}" if kernel.batch else ""
     with body.emit.inside(*(axis.symbol.name for axis in kernel.batch)) as scope:
         scope.lines += ["const idx split = rest % splits;", "rest /= splits;", "const int64_t place = rest;"]
         body.batch(kernel.batch, scope)
         operands = _operands(body, kernel, tile)
         final = body.epilogue()
-        consumer = body.consumer([split.keep(f"((split * {batch} + place) * m + i) * n + j"), *final])
+        consumer = body.consumer([split.keep(f"((split{batch} + place) * m + i) * n + j"), *final])
         scope.lines += [*operands, "SHLO_SHARED(char, shared, tile_bytes<Tile>);", *split.lines]
         head = f"multiply_tile<Tile, {rows_first(kernel)}>(a, b, k0, k1, i0, j0, m - i0, n - j0, shared, "
         scope.lines += call_lines(head, consumer, ");")
@@ -296,10 +296,10 @@ def _thin_function(
         else:
             head = f"multiply_thin_columns<{most}, {_flag(columns.depth_stride)}>(p, x0, "
         scope.lines += call_lines(head, consumer, ");")
-    batch = product_text(extent_names(kernel.batch))
+    batch = f" * {product_text(extent_names(kernel.batch))}" if kernel.batch else ""
     lines += [
         f"const int64_t per_batch = ((int64_t){many_name} + {per_block - 1}) / {per_block};",
-        f"const int64_t blocks = per_batch * {batch};",
+        f"const int64_t blocks = per_batch{batch};",
         "for (int64_t block = blockIdx.x; block < blocks; block += gridDim.x) {",
         f"{INDENT}const idx x0 = (idx)(block % per_batch) * {per_block};",
         *([f"{INDENT}idx rest = (idx)(block / per_batch);"] if kernel.batch else []),

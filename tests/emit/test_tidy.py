@@ -95,3 +95,19 @@ def test_parentheses_that_nothing_needs(line: str, becomes: str) -> None:
 )
 def test_parentheses_that_something_needs(line: str) -> None:
     assert without_parentheses(line) == line
+
+
+@pytest.mark.parametrize(
+    ("line", "becomes"),
+    [
+        ("f(p + 0, q + 0 + i * 1);", "f(p, q + i);"),
+        ("p[i * 1 + 0] = a * 1 * b;", "p[i] = a * b;"),
+        ("x = a + 0 * b;", "x = a + 0 * b;"),
+        ("x = a + 0.0f * 1.0f;", "x = a + 0.0f * 1.0f;"),
+        ("x = a * 10 + 01;", "x = a * 10 + 01;"),
+        ("x = a * 1 / b;", "x = a * 1 / b;"),
+        ("x = split * (int64_t)1;", "x = split * (int64_t)1;"),
+    ],
+)
+def test_zeros_and_ones_of_integers(line: str, becomes: str) -> None:
+    assert body(line) == [becomes]
