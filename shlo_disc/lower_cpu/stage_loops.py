@@ -56,7 +56,9 @@ def decode(emit: Emitter, scope: Scope, axes: Sequence[Axis], row: str, *, array
     """Split the number `row` into the indices of `axes`; `arrayed`: of each of the rows computed at once."""
     for number, axis in enumerate(axes):
         inner = product(a.extent for a in axes[number + 1 :])
-        text = row if inner.constant == 1 else f"{row if row.isidentifier() else f'({row})'} / {emit.dim_scalar(inner)}"
+        text = row if row.isidentifier() else f"({row})"  # a factor
+        if inner.constant != 1:
+            text = f"{text} / {emit.dim_scalar(inner)}"
         if number:
             text = f"{text} % {emit.dim_scalar(axis.extent)}"
         name = axis.symbol.name.removeprefix("%")

@@ -36,9 +36,9 @@ def decode(emit: Emitter, axes: Sequence[Axis], index: str) -> list[str]:
     lines, rest = list[str](), index
     for number in range(len(axes) - 1, 0, -1):
         name, extent = clean(axes[number].symbol.name), emit.dim_scalar(axes[number].extent)
-        before, rest = rest, f"{index}{number}"
+        before, rest = rest, f"{index}{number}" if number > 1 else clean(axes[0].symbol.name)
         lines += [f"const idx {name} = {before} % {extent};", f"const idx {rest} = {before} / {extent};"]
-    return [*lines, *(f"const idx {clean(a.symbol.name)} = {rest};" for a in axes[:1])]
+    return lines if len(axes) > 1 else [f"const idx {clean(axis.symbol.name)} = {index};" for axis in axes]
 
 
 def stores_of(stage: Stage) -> list[Store]:
