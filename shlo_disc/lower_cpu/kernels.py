@@ -227,11 +227,9 @@ class CpuLowering:
         definitions = dict[Sym, Dim]()
 
         def name(formula: Dim) -> Dim:
-            if formula.constant is not None or isinstance(formula.atom, Sym):
-                return formula
-            symbol = self._symbol(formula)
-            definitions[symbol] = formula
-            return of(symbol)
+            size, found = self._named(formula)
+            definitions.update(found)
+            return size
 
         chosen = select(dot, kind, self.scheduling, name)
         operand = packing.packed_operand(dot, kind, self.loop_invariant.among(tensors, group))
@@ -268,6 +266,13 @@ class CpuLowering:
         work = part.kernel.launch.extent * part.work
         division = Division(line, count, accesses, pieces or const(1), block, work, WORK_PER_THREAD, threads)
         return replace(part, kernel=replace(part.kernel, division=division))
+
+    def _named(self, formula: Dim, stem: str = "schedule") -> tuple[Dim, tuple[tuple[Sym, Dim], ...]]:
+        """A size by a name that the host program computes, and its definition if it needs one."""
+        if formula.constant is not None or isinstance(formula.atom, Sym):
+            return formula, ()
+        symbol = self._symbol(formula, stem)
+        return of(symbol), ((symbol, formula),)
 
     def _symbol(self, formula: Dim, stem: str = "schedule") -> Sym:
         """The name of a formula that a schedule is chosen by, the same wherever the formula is the same."""
@@ -319,20 +324,15 @@ class CpuLowering:
         kernel, tensors = build_row_kernel(group, self.facts, self.producers, rows.FIXED_SEAMS)
         if (found := cooperative_reduction.spread(kernel, effort(group, kernel))) is None:
             return None
-        body, work = (
-            cooperative_reduction.print_spread(found, WORK_PER_THREAD),
-            rows.points(kernel.stages) * effort(group, kernel),
-        )
+        body = cooperative_reduction.print_spread(found, WORK_PER_THREAD)
+        work = rows.points(kernel.stages) * effort(group, kernel)
         part = self._ref(group, body, tensors, const(1), work, const(0))
         pairs = positions(row_pairs(kernel), kernel.params)
         return replace(part, kernel=replace(part.kernel, in_place=pairs, workspaces=found.bytes))
 
     def _attention(self, group: Group) -> PrintedKernel:
         kernel, tensors = verified(build_attention(group, self.facts, self.producers), group)
-        splits, definitions = self.facts.canonical(attention.key_splits(kernel)), ()
-        if splits.constant is None:
-            symbol = self._symbol(splits, "splits")
-            splits, definitions = of(symbol), ((symbol, splits),)
+        splits, definitions = self._named(self.facts.canonical(attention.key_splits(kernel)), "splits")
         body, scratch = attention.print_attention(kernel, NAME, splits), attention.attention_scratch(kernel)
         extent, work = attention.attention_extent(kernel, splits), attention.attention_work(kernel)
         part = self._ref(group, body, tensors, extent, work, scratch)
