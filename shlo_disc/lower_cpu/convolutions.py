@@ -12,7 +12,7 @@ from shlo_disc.expr.scalar import Bounds
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.groups import ProductTypes
 from shlo_disc.kernels.kernel import ConvKernel
-from shlo_disc.lower_cpu.packing import TITLE, PackedOperand
+from shlo_disc.lower_cpu.products.packing import TITLE, PackedOperand
 from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.templates import KernelBody, epilogue, start, union

@@ -1,21 +1,16 @@
-"""All kernels of a program as C++ files; kernels with the same text are printed once."""
+"""Lowering to C++: each group becomes a kernel, and what its launch says of it."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable
 from dataclasses import replace
 from typing import ClassVar, assert_never
 
 from shlo_disc.analysis.formula import Producers
 from shlo_disc.artifact import SourceFile
-from shlo_disc.device.libraries import interface
 from shlo_disc.dynamic_ops.contract import DotAttrs
 from shlo_disc.dynamic_ops.program import Program, Tensor
-from shlo_disc.emit.indices import size_name
 from shlo_disc.emit.naming import NAME, blamed_on, comment, require_types, title
-from shlo_disc.emit.scopes import INDENT
-from shlo_disc.emit.tidy import tidy
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, of
 from shlo_disc.fusion.group_structure import GroupStructure, group_structure
 from shlo_disc.host.division import Division, ElementAccess, product_accesses, row_accesses, row_line
@@ -39,8 +34,6 @@ from shlo_disc.lower_cpu import (
     cooperative_reduction,
     lapack,
     packed_transpose,
-    packing,
-    products,
     rows,
     scan,
     serial,
@@ -54,24 +47,22 @@ from shlo_disc.lower_cpu.attention import backward as attention_backward
 from shlo_disc.lower_cpu.attention import forward as attention
 from shlo_disc.lower_cpu.lapack import LIBRARIES
 from shlo_disc.lower_cpu.modulo_splitting import MOST_COLUMNS, join_columns, join_short_rows
-from shlo_disc.lower_cpu.multiplication import MULTIPLIED, Multiplication, multiplication
 from shlo_disc.lower_cpu.parallel import PrintedKernel, parallel_extent, print_parallel
-from shlo_disc.lower_cpu.selection import select
+from shlo_disc.lower_cpu.products import blocks as products
+from shlo_disc.lower_cpu.products import packing
+from shlo_disc.lower_cpu.products.multiplication import MULTIPLIED, Multiplication, multiplication
+from shlo_disc.lower_cpu.products.selection import select
+from shlo_disc.lower_cpu.source_files import SourceFiles
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
-from shlo_disc.lower_cpu.templates import SIZES, KernelBody, signature
+from shlo_disc.lower_cpu.templates import KernelBody
 from shlo_disc.lower_cpu.work import DESKTOP, WORK_PER_THREAD, effort, product_work, scan_work, sort_work
 from shlo_disc.schedules.tables import UNKNOWN, Scheduling
-
-FILE = 24_000  # characters of kernels from which on a file of their own pays for its 0.1 s of start and headers
 
 # Sharing a loop costs 0.25 us where all threads spin (two cores of a Zen 4), in which one of them moves 2^15 bytes. It
 # is worth while to share it with others up to four times that: then a launch still is a fifth of the time.
 _LAUNCHES = Launches(frozenset({GroupKind.ROWS, GroupKind.DOT, GroupKind.SCAN}), 1 << 17, WORK_PER_THREAD)
 
 _PACKED = (GroupKind.DOT, GroupKind.CONVOLUTION)  # kernels that may read what was packed before
-
-# The names of what is in the prelude of complex numbers, which is half of the text that a file would have to parse.
-_IS_COMPLEX = re.compile(r"c64|c128|\b(complex|real|imag|conj)_\(")
 
 
 class CpuLowering:
@@ -95,9 +86,7 @@ class CpuLowering:
         self.names = {symbol.name for symbol in (*program.given, *(s for s, _ in program.definitions))}
         self.facts, self.producers = program.facts, producers
         self.loop_invariant = LoopInvariant(program)
-        self.texts = dict[str, str]()  # the text, with NAME for its name -> its name
-        self.libraries = dict[str, tuple[str, ...]]()
-        self.comments = dict[str, str]()
+        self.source_files = SourceFiles()
         self._parts = dict[Hashable, tuple[PrintedKernel, GroupStructure]]()
 
     def lower(self, group: Group) -> LaunchRef:
@@ -365,39 +354,12 @@ class CpuLowering:
         self, group: Group, body: KernelBody, tensors: tuple[Tensor, ...], extent: Dim, work: Dim, scratch: Dim
     ) -> PrintedKernel:
         """`work`: what one piece costs, in additions."""
-        sizes = [f"{INDENT}const int64_t {size_name(s)} = dims[{k}];" for k, s in enumerate(body.sizes)]
-        lines = list[str]()
-        for line in body.functions:
-            lines += sizes if line == SIZES else [line]
-        lines += signature('extern "C"', NAME)
-        lines += [*sizes, *(INDENT + line for line in body.statements), "}"]
-        text = "\n".join(tidy(lines))
-        if (name := self.texts.get(text)) is None:
-            name = self.texts[text] = f"{body.title or title(group)}_{len(self.texts)}"
-            self.libraries[name] = body.libraries
-            self.comments[name] = comment(group, packs=body.title == packing.TITLE)
+        packs = body.title == packing.TITLE
+        name = self.source_files.add(body, body.title or title(group), comment(group, packs=packs))
         work = maximum(1, work)
         grain = maximum(1, const(WORK_PER_THREAD) // work)
         return PrintedKernel(KernelRef(Launch(name, (), body.sizes, extent, grain, scratch), tensors), work)
 
-    def sources(self, pieces: int) -> tuple[SourceFile, ...]:
-        """The kernels in up to `pieces` files of about the same length, to be compiled side by side if long enough."""
-        length = sum(map(len, self.texts))
-        files = [list[str]() for _ in range(max(1, min(pieces, len(self.texts), length // FILE)))]
-        weights = [0] * len(files)
-        for text in sorted(self.texts, key=len, reverse=True):
-            lightest = weights.index(min(weights))
-            weights[lightest] += len(text)
-            files[lightest].append(text)
-        return tuple(self._file(number, texts) for number, texts in enumerate(files) if texts)
-
-    def _file(self, number: int, texts: list[str]) -> SourceFile:
-        names = [self.texts[t] for t in texts]
-        libraries = tuple(sorted({x for name in names for x in self.libraries[name]}))
-        interfaces = dict.fromkeys(map(interface, libraries))
-        parts = ['#include "call/kernel.h"', *(f'#include "{header}"' for header in interfaces)]
-        if any(map(_IS_COMPLEX.search, texts)):
-            parts.append('#include "math/complex_elementary.h"')
-        parts.append("")
-        parts += [f"{self.comments[name]}\n{t.replace(NAME, name)}\n" for t, name in zip(texts, names, strict=True)]
-        return SourceFile(f"kernels_{number}", "\n".join(parts), libraries)
+    def sources(self, most: int) -> tuple[SourceFile, ...]:
+        """The kernels in up to `most` files, to be compiled side by side."""
+        return self.source_files.files(most)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from shlo_disc.lower_cpu.multiplication import kernel_named
+from shlo_disc.lower_cpu.products.multiplication import kernel_named
 from tests.device.compilers import COMPILERS
 from tests.device.gemm_kinds import OF_NAME, Products, build
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shlo_disc.lower_cpu.multiplication import kernel_named
+from shlo_disc.lower_cpu.products.multiplication import kernel_named
 from tests.device.compilers import FLAGS, INCLUDE, require, run, write_library
 from tests.device.gemm_kinds import OF_NAME, Kind, Products, build
 

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from shlo_disc.lower_cpu.multiplication import kernel_named
+from shlo_disc.lower_cpu.products.multiplication import kernel_named
 from tests.device.compilers import COMPILERS
 from tests.device.gemm_kinds import OF_NAME, Array, Kind, Products, build
 

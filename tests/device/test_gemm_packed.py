@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from shlo_disc.expr.dim import const
-from shlo_disc.lower_cpu.multiplication import kernel_named
-from shlo_disc.lower_cpu.products import packed_bytes
+from shlo_disc.lower_cpu.products.blocks import packed_bytes
+from shlo_disc.lower_cpu.products.multiplication import kernel_named
 from tests.device.compilers import COMPILERS
 from tests.device.gemm_kinds import KINDS, Array, Kind, Products, ShloSchedule, build
 

@@ -14,9 +14,9 @@ from shlo_disc.expr.dim import Dim, Sym, const, maximum, symbol
 from shlo_disc.expr.scalar import Arg
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.kernel import Axis, DotKernel, MatrixView, Param
-from shlo_disc.lower_cpu.multiplication import kernel_named
-from shlo_disc.lower_cpu.products import Blocks
-from shlo_disc.lower_cpu.selection import TOLERANCE, block_of, select
+from shlo_disc.lower_cpu.products.blocks import Blocks
+from shlo_disc.lower_cpu.products.multiplication import kernel_named
+from shlo_disc.lower_cpu.products.selection import TOLERANCE, block_of, select
 from shlo_disc.schedules.candidates import (
     MICRO_KERNELS,
     Candidate,

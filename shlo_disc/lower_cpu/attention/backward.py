@@ -25,8 +25,8 @@ from shlo_disc.lower_cpu.attention.parts import (
     word_elements,
     words,
 )
+from shlo_disc.lower_cpu.products.small import decode_batch
 from shlo_disc.lower_cpu.rows import pointer
-from shlo_disc.lower_cpu.small_products import decode_batch
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import CallBack, ElementTile, KernelBody, tile_function, union
 

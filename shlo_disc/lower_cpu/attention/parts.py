@@ -20,8 +20,8 @@ from shlo_disc.kernels.kernel import Axis, MatrixView, Param, RowKernel, Stage, 
 from shlo_disc.kernels.rewrite import ArgRewriter, nodes_of
 from shlo_disc.kernels.simplify_kernel import rewrite_store
 from shlo_disc.kernels.softmax import RAW
+from shlo_disc.lower_cpu.products.small import decode_batch
 from shlo_disc.lower_cpu.rows import RowPrinter, pointer
-from shlo_disc.lower_cpu.small_products import decode_batch
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import SIZES, CallBack, call_back, start
 

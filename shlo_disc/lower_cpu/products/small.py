@@ -19,7 +19,7 @@ from shlo_disc.expr.scalar import Load
 from shlo_disc.kernels.kernel import Axis, DotKernel, MatrixView, Param, RowKernel, Stage
 from shlo_disc.kernels.rewrite import ArgRewriter, mergeable, merged
 from shlo_disc.kernels.simplify_kernel import merge_loops, rewrite_store
-from shlo_disc.lower_cpu.multiplication import Multiplication
+from shlo_disc.lower_cpu.products.multiplication import Multiplication
 from shlo_disc.lower_cpu.rows import RowPrinter, is_flat
 from shlo_disc.lower_cpu.templates import CallBack, call_back, start
 

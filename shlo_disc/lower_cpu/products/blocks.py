@@ -19,10 +19,10 @@ from shlo_disc.host_ir import Selection
 from shlo_disc.kernels.index_set_splitting import split_stage
 from shlo_disc.kernels.kernel import DotKernel, MatrixView, Panel, Param, RowKernel, Stage, Store
 from shlo_disc.kernels.strip_mining import mine_stage
-from shlo_disc.lower_cpu.multiplication import Multiplication
+from shlo_disc.lower_cpu.products.multiplication import Multiplication
+from shlo_disc.lower_cpu.products.selection import block_of
+from shlo_disc.lower_cpu.products.small import decode_batch, print_small
 from shlo_disc.lower_cpu.rows import SEAMS, RowPrinter, pointer
-from shlo_disc.lower_cpu.selection import block_of
-from shlo_disc.lower_cpu.small_products import decode_batch, print_small
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.templates import CallBack, KernelBody, call_back, epilogue, start, union
 from shlo_disc.schedules.candidates import FORMS, MicroKernel

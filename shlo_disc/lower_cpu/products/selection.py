@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from shlo_disc.expr.dim import Dim, const, maximum, minimum, product
 from shlo_disc.host_ir import Selection
 from shlo_disc.kernels.kernel import DotKernel, Panel
-from shlo_disc.lower_cpu.multiplication import Multiplication
+from shlo_disc.lower_cpu.products.multiplication import Multiplication
 from shlo_disc.schedules.candidates import Candidate, MicroKernel, blocks, candidates
 from shlo_disc.schedules.model import LARGEST, MOST_PRODUCTS, Rates, Shape, cost, fewest_runs
 from shlo_disc.schedules.tables import Scheduling, TunedProduct

@@ -16,10 +16,10 @@ from shlo_disc.expr.facts import Facts
 from shlo_disc.kernels.inplace import mentioned
 from shlo_disc.kernels.kernel import DotKernel, MatrixView, Panel, Param
 from shlo_disc.kernels.rewrite import dims_of
-from shlo_disc.lower_cpu.multiplication import Multiplication
-from shlo_disc.lower_cpu.products import PANEL_COLUMNS, fill, packed_bytes, panel_bytes, panel_pitch
+from shlo_disc.lower_cpu.products.blocks import PANEL_COLUMNS, fill, packed_bytes, panel_bytes, panel_pitch
+from shlo_disc.lower_cpu.products.multiplication import Multiplication
+from shlo_disc.lower_cpu.products.small import may_be_small
 from shlo_disc.lower_cpu.rows import pointer
-from shlo_disc.lower_cpu.small_products import may_be_small
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import CallBack, KernelBody, start, union
 
