@@ -23,11 +23,11 @@ class SourceFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class Partition:
     """A part of a program, up to where sizes become known that the next part needs; or a loop, or branches.
 
-    Values are numbered: the arguments of the program, then the results of each segment. `inputs` are those that it
-    takes, `last` those among them that no later segment takes and no caller gets.
+    Values are numbered: the arguments of the program, then the results of each partition. `inputs` are those that it
+    takes, `last` those among them that no later partition takes and no caller gets.
     """
 
     runs: Artifact | Loop | Branches
@@ -37,7 +37,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Callee:
-    """A program that a segment runs, the numbers of those of its inputs that it takes, and what people call it."""
+    """A program that a partition runs, the numbers of those of its inputs that it takes, and what people call it."""
 
     artifact: Artifact
     takes: tuple[int, ...]
@@ -75,7 +75,7 @@ class Artifact:
 
     `symbols` lists raw symbols first (`raw`: argument number and axis of each), then those of `unbacked_sizes`,
     then one per entry of `late` and of `definitions`. `late` says where sizes come from that become known during a
-    call: then the program is its `segments`, whose values numbered `returned` are its results, and has no steps
+    call: then the program is its `partitions`, whose values numbered `returned` are its results, and has no steps
     itself. `donations` names the arguments that a call writes to: who runs it gives it others where that is not
     safe. `host` is the generated driver with `shlo_plan` and `shlo_run`; `steps` is the same for the VM. `free` are
     the names of the sizes that all follow from, `raw_sizes` the first symbols in terms of them. `packings` fill
@@ -105,7 +105,7 @@ class Artifact:
     donations: tuple[Donation, ...] = ()
     unbacked_sizes: tuple[UnbackedSize, ...] = ()
     late: tuple[str, ...] = ()
-    segments: tuple[Segment, ...] = ()
+    partitions: tuple[Partition, ...] = ()
     returned: tuple[int, ...] = ()
     packings: tuple[Launch, ...] = ()
     limits: tuple[SizeLimit, ...] = ()
@@ -118,19 +118,19 @@ class Artifact:
 
     @property
     def parts(self) -> tuple[Artifact, ...]:
-        """What is compiled: the artifacts of the segments, and of what they call, or this one."""
+        """What is compiled: the artifacts of the partitions, and of what they call, or this one."""
         return tuple([part for _, part in self.named_parts])
 
     @property
     def named_parts(self) -> tuple[tuple[str, Artifact], ...]:
-        """The same with what people call them: `segment 1, body of the loop at model.mlir:7:3, segment 0`."""
-        if not self.segments:
+        """The same with what people call them: `partition 1, body of the loop at model.mlir:7:3, partition 0`."""
+        if not self.partitions:
             return (("", self),)
         found = list[tuple[str, Artifact]]()
-        for number, segment in enumerate(self.segments):
-            for role, artifact in called(segment.runs):
+        for number, partition in enumerate(self.partitions):
+            for role, artifact in called(partition.runs):
                 for name, part in artifact.named_parts:
-                    found.append((", ".join(filter(None, (f"segment {number}", role, name))), part))
+                    found.append((", ".join(filter(None, (f"partition {number}", role, name))), part))
         return tuple(found)
 
     @property
@@ -145,7 +145,7 @@ class Artifact:
 
 
 def called(runs: Artifact | Loop | Branches) -> tuple[tuple[str, Artifact], ...]:
-    """The programs that a segment runs, each with what it is there."""
+    """The programs that a partition runs, each with what it is there."""
     if isinstance(runs, Artifact):
         return (("", runs),)
     callees = (runs.condition, runs.body) if isinstance(runs, Loop) else runs.branches

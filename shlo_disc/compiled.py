@@ -19,8 +19,8 @@ from shlo_disc.runtime.binding import BoundMemory, check_same
 from shlo_disc.runtime.dispatch import ScheduleChoice
 from shlo_disc.runtime.entry import Entry
 from shlo_disc.runtime.executable import Stats
+from shlo_disc.runtime.partitions import Runnable
 from shlo_disc.runtime.peak import largest_size, peak_memory
-from shlo_disc.runtime.segments import Runnable
 from shlo_disc.size_expr import SizeExpr
 
 
@@ -169,7 +169,7 @@ class Compiled:
             on arrays of zeros.
 
         Raises:
-            ShloDiscError: an unknown size, a program in segments, or one that does not run on the CPU.
+            ShloDiscError: an unknown size, a program in partitions, or one that does not run on the CPU.
         """
         return self._executable.explain_dispatch(sizes)
 

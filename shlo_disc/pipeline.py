@@ -26,10 +26,10 @@ from shlo_disc.fusion.planners import FUSIONS
 from shlo_disc.gc_pause import gc_paused
 from shlo_disc.host.assemble import assemble
 from shlo_disc.host.describe import describe
+from shlo_disc.host.partitions import control, join, value_names
 from shlo_disc.host.peaks import Need, need_of_control, need_of_part, peak, turn_names, with_results
 from shlo_disc.host.plan import plan_host
 from shlo_disc.host.program import HostProgram
-from shlo_disc.host.segments import control, join, value_names
 from shlo_disc.ir.core import Module
 from shlo_disc.kernels.groups import Context, Fuse, FusionPlan
 from shlo_disc.legalize.constraints import check_likely
@@ -40,8 +40,8 @@ from shlo_disc.parse.origins import naming_origins
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module
 from shlo_disc.passes import PASSES
+from shlo_disc.passes.partitions import is_partitioned, split
 from shlo_disc.passes.precision import demand_highest_precision
-from shlo_disc.passes.segments import is_segmented, split
 from shlo_disc.runtime.backend import Backend
 from shlo_disc.runtime.building.cache import digest, open_cache, package_digest
 from shlo_disc.runtime.steps import host_calls
@@ -153,8 +153,8 @@ class _Generator:
                     program = step.run(program)
             if self.request.options.matmul_precision == "highest":
                 program = demand_highest_precision(program)
-        if is_segmented(program):
-            return self.segments(program, names, donated)
+        if is_partitioned(program):
+            return self.partitions(program, names, donated)
         host, artifact = self(program, names, donated)
         need = need_of_part(host)
         return artifact, with_results(program, need) if self.is_inner else need
@@ -169,8 +169,8 @@ class _Generator:
             artifact = assemble(program, host, kernels, driver, names, report)
         return host, replace(artifact, device=self.request.device)
 
-    def segments(self, program: Program, names: Sequence[str], donated: frozenset[int]) -> tuple[Artifact, Need]:
-        """The artifact of a program in segments: a donated argument is overwritten by the last one, if it takes it.
+    def partitions(self, program: Program, names: Sequence[str], donated: frozenset[int]) -> tuple[Artifact, Need]:
+        """The artifact of a program in partitions: a donated argument is overwritten by the last one, if it takes it.
 
         What a loop gives up is overwritten as early as it can be: after an error nobody sees it.
         """
@@ -178,13 +178,13 @@ class _Generator:
         program = cut.program
         called = value_names(program, cut, names)
         parts = list[tuple[Need, Artifact | Loop | Branches]]()
-        for segment in cut.segments:
-            if not isinstance(segment.runs, Program):
-                parts.append(self._control(segment.runs))
+        for partition in cut.partitions:
+            if not isinstance(partition.runs, Program):
+                parts.append(self._control(partition.runs))
                 continue
-            free = donated.union(segment.last) if segment is cut.segments[-1] else set(segment.last)
-            given = frozenset(k for k, number in enumerate(segment.inputs) if number in free)
-            host, artifact = self(segment.runs, [called[number] for number in segment.inputs], given)
+            free = donated.union(partition.last) if partition is cut.partitions[-1] else set(partition.last)
+            given = frozenset(k for k, number in enumerate(partition.inputs) if number in free)
+            host, artifact = self(partition.runs, [called[number] for number in partition.inputs], given)
             parts.append((need_of_part(host), artifact))
         with self.watch.stage("describe"):
             need = peak(program, cut, [need for need, _ in parts], is_inner=self.is_inner)

@@ -1,6 +1,6 @@
 """What may be assumed of late sizes: of those that become known during a call.
 
-A program that reads sizes from what it computes runs in segments. Each checks what is demanded of the sizes that are
+A program that reads sizes from what it computes runs in partitions. Each checks what is demanded of the sizes that are
 known there, so nothing that runs before it may rest on these checks:
 
 - what is proven of some sizes rests on facts of late sizes only if it is about all of these (`expr.prover`);

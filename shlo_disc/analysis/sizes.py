@@ -53,7 +53,7 @@ def _raw(program: Program, free: Mapping[Sym, int]) -> dict[Sym, int]:
     """What a call brings, from values of the free symbols."""
     values = dict(free)
     for symbol, dim in program.facts.names:
-        if dim.symbols() <= values.keys():  # a segment has not all sizes of its program
+        if dim.symbols() <= values.keys():  # a partition has not all sizes of its program
             values[symbol] = _evaluated(dim, values)
     return {symbol: _evaluated(program.facts.canonical(of(symbol)), values) for symbol in program.given}
 
@@ -121,17 +121,17 @@ def _further_points(program: Program) -> tuple[Point, ...]:
 
 
 def _of_whole(program: Program, kind: str, find: Callable[[Program], tuple[Point, ...]]) -> tuple[Point, ...]:
-    """Points of a program; those of a segment are points of the whole, whose checks were passed before it."""
+    """Points of a program; those of a partition are points of the whole, whose checks were passed before it."""
     whole = program.within
     if whole is None:
         return find(program)
     if kind not in whole.points:
         whole.points[kind] = find(whole.program)
-    return tuple([_in_segment(program, point) for point in whole.points[kind]])
+    return tuple([_in_partition(program, point) for point in whole.points[kind]])
 
 
-def _in_segment(program: Program, point: Point) -> Point:
-    """A point of the whole with the sizes of what the segment takes."""
+def _in_partition(program: Program, point: Point) -> Point:
+    """A point of the whole with the sizes of what the partition takes."""
     values = dict(point)
     for symbol in program.given:
         if symbol not in values:

@@ -15,7 +15,7 @@ from shlo_disc.options import CompileOptions, Hints
 from shlo_disc.parse.printer import print_module
 from shlo_disc.pipeline import Request, Stopwatch, compile_module
 from shlo_disc.runtime.cpu.executable import CpuExecutable, build
-from shlo_disc.runtime.segments import Runnable, SegmentedExecutable, load
+from shlo_disc.runtime.partitions import PartitionedExecutable, Runnable, load
 from shlo_disc.target_names import HOST
 from shlo_disc.targets import target_named
 
@@ -90,8 +90,8 @@ def _on_threads(config: BuildConfig, threads: int) -> Prepare:
 def _twice(executable: Runnable, *, donates: bool = False) -> Run:
     """Calls that poison memory first, and compare; arrays stay on a device, so that graphs are recorded.
 
-    `donates`: arguments may be overwritten, by segments of the program too, which have donations of their own.
+    `donates`: arguments may be overwritten, by partitions of the program too, which have donations of their own.
     """
-    if not executable.is_on_host and not isinstance(executable, SegmentedExecutable):
+    if not executable.is_on_host and not isinstance(executable, PartitionedExecutable):
         return repeated(executable)
     return twice(executable.mirror, donates=donates)

@@ -93,7 +93,7 @@ class _Observer:
         self.found: WrongValue | None = None
         self._ops = {tensor.name: op for op in program.body.walk() for tensor in op.results}
         self._values = values
-        runs = [segment.runs for segment in artifact.segments] or [artifact]
+        runs = [partition.runs for partition in artifact.partitions] or [artifact]
         self._outer = {id(step): part for part in runs if isinstance(part, Artifact) for step in part.steps}
 
     def observe(self, step: Step, buffers: Mapping[Slot, Array]) -> None:

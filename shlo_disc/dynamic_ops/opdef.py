@@ -32,7 +32,7 @@ class Template(Enum):
     LIBRARY = auto()  # a call of a library: operands and results are whole arrays in memory
     WHILE = auto()
     CASE = auto()
-    OUTLINED = auto()  # programs of their own: segments, not kernels
+    OUTLINED = auto()  # programs of their own: partitions, not kernels
 
 
 class Trait(Enum):

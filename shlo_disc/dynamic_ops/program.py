@@ -181,9 +181,9 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Whole:
-    """The program that segments are parts of, and sizes of it: they are looked for once for all segments.
+    """The program that partitions are parts of, and sizes of it: they are looked for once for all partitions.
 
-    A segment has a part of the checks, but the facts of all that were passed before it.
+    A partition has a part of the checks, but the facts of all that were passed before it.
     """
 
     program: Program
@@ -192,7 +192,7 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A whole program, or a segment of one (`within`).
+    """A whole program, or a partition of one (`within`).
 
     `definitions` gives symbols that are not raw sizes (in order; each in terms of raw symbols and earlier
     definitions), `facts` what holds for all sizes that pass the `checks`. `constants` are large literals. `names` are

@@ -36,10 +36,10 @@ def blamed_on(group: Group) -> Generator[None]:
 def comment(group: Group, *, packs: bool = False) -> str:
     """What a kernel computes, for readers of the generated text; or that it packs an operand of the one that does."""
     rows = "" if group.rows is None else f", one row per [{', '.join(map(str, group.rows))}]"
-    task = "packs an operand of: " if packs else ""
-    head = f"// {task}{remark(group.kind.value + rows)} -> {', '.join(map(remark, group.roots))}"
+    made = f"{remark(group.kind.value + rows)} -> {', '.join(map(remark, group.roots))}"
     if packs:
-        return head
+        return "// packs an operand of: " + made
+    head = "// " + made
     ops = textwrap.wrap(" ".join(op.name for op in group.ops), 110)
     return "\n".join([head, *(f"//   {remark(line)}" for line in ops)])
 

@@ -1,4 +1,4 @@
-"""The memory that a program in segments needs, as a formula.
+"""The memory that a program in partitions needs, as a formula.
 
 What a turn of a loop or a branch needs depends on sizes that become known there. Those are symbols of their own in the
 formula of the whole program: it says what the worst turn needs, given the sizes of that turn.
@@ -14,9 +14,9 @@ from shlo_disc.dynamic_ops import control
 from shlo_disc.dynamic_ops.control import OutlinedAttrs
 from shlo_disc.dynamic_ops.program import LateUnbackedDim, Op, Program, Tensor, UnbackedDim
 from shlo_disc.expr.dim import ZERO, Dim, Sym, maximum, of, product
+from shlo_disc.host.partitions import late_place
 from shlo_disc.host.program import HostProgram
-from shlo_disc.host.segments import late_place
-from shlo_disc.passes.segments import Segmented
+from shlo_disc.passes.partitions import PartitionedProgram
 
 TurnSizes = tuple[tuple[Sym, str], ...]  # each with its place, for people
 
@@ -48,24 +48,24 @@ def with_results(program: Program, need: Need) -> Need:
     return Need(need.bytes + _bytes(program.returned), need.turns)
 
 
-def peak(program: Program, cut: Segmented, needs: Sequence[Need], *, is_inner: bool) -> Need:
-    """What a program in segments needs: one of them, and what is carried past it or into it.
+def peak(program: Program, cut: PartitionedProgram, needs: Sequence[Need], *, is_inner: bool) -> Need:
+    """What a program in partitions needs: one of them, and what is carried past it or into it.
 
     The results of an inner one are temporaries.
     """
     start = len(program.parameters)
     made = dict[int, tuple[int, Tensor]]()
-    for k, segment in enumerate(cut.segments):
-        for tensor in segment.outputs:
+    for k, partition in enumerate(cut.partitions):
+        for tensor in partition.outputs:
             made[start + len(made)] = k, tensor
-    last = {number: k for k, segment in enumerate(cut.segments) for number in segment.last}
+    last = {number: k for k, partition in enumerate(cut.partitions) for number in partition.last}
     if is_inner:
-        last |= dict.fromkeys(cut.results, len(cut.segments))
+        last |= dict.fromkeys(cut.results, len(cut.partitions))
     peaks = list[Dim]()
     for k, need in enumerate(needs):
         carried = [(first, x) for number, (first, x) in made.items() if first <= k <= last.get(number, -1)]
         everything = _bytes([x for _, x in carried])
-        if isinstance(cut.segments[k].runs, Program):
+        if isinstance(cut.partitions[k].runs, Program):
             peaks.append(everything + need.bytes)
         else:  # which counts what it returns itself
             peaks += [everything, _bytes([x for first, x in carried if first < k]) + need.bytes]

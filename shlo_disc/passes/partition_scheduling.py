@@ -1,6 +1,6 @@
-"""Partition scheduling: in which segment each op of a program can run, and in which one it does.
+"""Partition scheduling: in which partition each op of a program can run, and in which one it does.
 
-Segment k begins with ordinary ops; then come the ops of level k that run programs of their own.
+Partition k begins with ordinary ops; then come the ops of level k that run programs of their own.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _TYPICAL = 128  # a size where bytes are compared
 
 
 def is_outlined(op: Op[Any]) -> TypeGuard[Op[OutlinedAttrs]]:
-    """Whether an op runs programs of its own: it is a segment."""
+    """Whether an op runs programs of its own: it is a partition."""
     return isinstance(op.attrs, OutlinedAttrs)
 
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """The first segment in which an op can run, and in which a symbol is known. `inputs`: what each op reads."""
+    """The first partition in which an op can run, and in which a symbol is known. `inputs`: what each op reads."""
 
     ops: Mapping[Op[Any], int]
     symbols: Mapping[Sym, int]
@@ -56,7 +56,7 @@ def levels_of(program: Program) -> Levels:
         sizes = () if is_outlined(op) else symbols_of(op)
         ops[op] = max((symbols[s] for s in sizes), default=0)
         ops[op] = max((ops[op], *(tensors[x] for x in inputs[op])))
-        for tensor in op.results:  # what a segment stores, the next one reads; an outlined op runs between them
+        for tensor in op.results:  # what a partition stores, the next one reads; an outlined op runs between them
             tensors[tensor] = ops[op] + is_outlined(op)
             if tensor in read:
                 reach(tensor, later=1 - is_outlined(op))
@@ -102,7 +102,7 @@ def _dims(value: Any) -> Iterator[Dim]:
 
 
 def places_of(program: Program, levels: Levels) -> dict[Op[Any], int]:
-    """The segment in which each op runs."""
+    """The partition in which each op runs."""
     checks = [levels.of(symbols_of_check(check)) for check in program.checks]
     last = max((*levels.ops.values(), *checks, *levels.symbols.values()), default=0)
     producers = {tensor: op for op in program.body.ops for tensor in op.results}

@@ -43,12 +43,12 @@ _KERNEL = re.compile(
 
 def write_page(artifact: Artifact, path: Path) -> None:
     """Write a self-contained HTML page about a compiled program."""
-    text = _segments(artifact) if artifact.segments else page(artifact)
+    text = _partitions(artifact) if artifact.partitions else page(artifact)
     path.write_text(text, encoding="utf-8", errors="backslashreplace")  # halves of characters in names
 
 
-def _segments(artifact: Artifact) -> str:
-    """A page of the pages of all segments, below what is known of the sizes of the whole program."""
+def _partitions(artifact: Artifact) -> str:
+    """A page of the pages of all partitions, below what is known of the sizes of the whole program."""
     style = "iframe{width:100%;height:90vh;border:0}body{font-family:sans-serif}"
     style_of_pages, script = _texts()
     policy = (

@@ -144,13 +144,13 @@ def _schedules(artifact: Artifact) -> Iterator[str]:
             yield f"  number {substitute(one.number, known)}"
 
 
-def _by_segment(show: Callable[[Artifact], Iterator[str]]) -> Callable[[Artifact], Iterator[str]]:
-    """The same of a program in segments: of one after the other."""
+def _by_partition(show: Callable[[Artifact], Iterator[str]]) -> Callable[[Artifact], Iterator[str]]:
+    """The same of a program in partitions: of one after the other."""
 
     def shown(artifact: Artifact) -> Iterator[str]:
-        if not artifact.segments:
+        if not artifact.partitions:
             yield from show(artifact)
-        for number, (name, part) in enumerate(artifact.named_parts if artifact.segments else ()):
+        for number, (name, part) in enumerate(artifact.named_parts if artifact.partitions else ()):
             yield from ("",) if number else ()
             yield name
             yield from show(part)
@@ -160,16 +160,16 @@ def _by_segment(show: Callable[[Artifact], Iterator[str]]) -> Callable[[Artifact
 
 def _peak(artifact: Artifact) -> Iterator[str]:
     """The memory of a whole program."""
-    if artifact.segments:
-        beside = any(not isinstance(segment.runs, Artifact) for segment in artifact.segments)
+    if artifact.partitions:
+        beside = any(not isinstance(partition.runs, Artifact) for partition in artifact.partitions)
         what = "beside what loops and branches need, with what" if beside else "at most, with what"
-        yield f"{what} segments hand on: {artifact.report.arena} bytes"
-    yield from _by_segment(_memory)(artifact)
+        yield f"{what} partitions hand on: {artifact.report.arena} bytes"
+    yield from _by_partition(_memory)(artifact)
 
 
 TOPICS: Mapping[str, Callable[[Artifact], Iterator[str]]] = {
     "facts": _facts,
-    "fusion": _by_segment(_fusion),
+    "fusion": _by_partition(_fusion),
     "memory": _peak,
-    "schedules": _by_segment(_schedules),
+    "schedules": _by_partition(_schedules),
 }

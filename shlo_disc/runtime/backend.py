@@ -7,7 +7,7 @@ from typing import Protocol
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.options import CompileOptions
-from shlo_disc.runtime.segments import Runnable
+from shlo_disc.runtime.partitions import Runnable
 
 
 class Backend(Protocol):

@@ -178,26 +178,26 @@ class BranchRunner:
 
 
 def _bind_taken(program: Inner, takes: Sequence[int], given: Mapping[int, Any]) -> Inner:
-    """A program with those of a segment's inputs bound that it takes."""
+    """A program with those of a partition's inputs bound that it takes."""
     return program.bind({place: given[k] for place, k in enumerate(takes) if k in given})
 
 
 def overwritten(artifact: Artifact) -> frozenset[int]:
     """The numbers of the arguments that a call of a loop's body may write to."""
     own = range(len(artifact.arguments))
-    last = [number for segment in artifact.segments for number in segment.last if number in own]
+    last = [number for partition in artifact.partitions for number in partition.last if number in own]
     return frozenset([*last, *(donation.argument for donation in artifact.donations)])
 
 
 def read_of(callee: Callee) -> frozenset[int]:
-    """The numbers of those of a segment's inputs of which a program that it calls reads sizes."""
+    """The numbers of those of a partition's inputs of which a program that it calls reads sizes."""
     return frozenset(callee.takes[k] for k in _arguments_read(callee.artifact))
 
 
 def _arguments_read(artifact: Artifact) -> frozenset[int]:
     found = {size.argument for size in artifact.unbacked_sizes}
-    for segment in artifact.segments:
-        match segment.runs:
+    for partition in artifact.partitions:
+        match partition.runs:
             case Loop(condition, body):
                 read = read_of(condition) | read_of(body)
             case Branches(branches):
@@ -205,8 +205,8 @@ def _arguments_read(artifact: Artifact) -> frozenset[int]:
             case Artifact() as inner:
                 read = _arguments_read(inner)
             case _:
-                assert_never(segment.runs)
-        found.update(segment.inputs[k] for k in read)
+                assert_never(partition.runs)
+        found.update(partition.inputs[k] for k in read)
     return frozenset(found.intersection(range(len(artifact.arguments))))
 
 

@@ -21,7 +21,7 @@ from shlo_disc.options import CompileOptions
 from tests.api.programs import compiled, dims, exported, spec
 from tests.emulator.device import EmulatedDevice
 from tests.emulator.run import compiled as emulated
-from tests.pipeline.test_segments import CALLS, FILTERS, filtered
+from tests.pipeline.test_partitions import CALLS, FILTERS, filtered
 
 Floats = NDArray[np.float32]
 B, S, D = dims("b, s, d")
@@ -227,7 +227,7 @@ def test_what_is_bound_is_no_donation_of_a_call() -> None:
 
 
 @pytest.mark.parametrize("driver", ["c", "vm"])
-def test_programs_in_segments_are_bound(driver: Any) -> None:
+def test_programs_in_partitions_are_bound(driver: Any) -> None:
     run = shlo_disc.compile(FILTERS, device="cpu", options=CompileOptions(driver=driver))
     for x, low, high in CALLS:
         for one, wanted in zip(run.bind(x, low)(high), filtered(x, low, high), strict=True):

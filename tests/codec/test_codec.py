@@ -16,7 +16,7 @@ from hypothesis import given, settings
 
 import shlo_disc
 from shlo_disc import codec
-from shlo_disc.artifact import Artifact, Branches, Callee, Loop, Segment
+from shlo_disc.artifact import Artifact, Branches, Callee, Loop, Partition
 from shlo_disc.codec import DamagedError, decode, encode
 from shlo_disc.host_ir import Constant, HostCall, HostValue
 from shlo_disc.pipeline import Request, Stopwatch, compile_text
@@ -30,10 +30,10 @@ HOST_CALL = HostCall(
 NESTED = replace(
     SAMPLE,
     steps=(*LOOP.steps, HOST_CALL),
-    segments=(
-        Segment(Loop(Callee(SAMPLE, (0,), "condition"), Callee(LOOP, (), "body"), ((0, 1),), "here"), (0,), ()),
-        Segment(Branches((Callee(LOOP, (1,), "branch 0"),), ()), (), (1,)),
-        Segment(LOOP, (2,), (2,)),
+    partitions=(
+        Partition(Loop(Callee(SAMPLE, (0,), "condition"), Callee(LOOP, (), "body"), ((0, 1),), "here"), (0,), ()),
+        Partition(Branches((Callee(LOOP, (1,), "branch 0"),), ()), (), (1,)),
+        Partition(LOOP, (2,), (2,)),
     ),
 )
 
@@ -61,7 +61,7 @@ def test_types_of_an_artifact(golden: Callable[[str], None]) -> None:
     golden("\n".join(lines))
 
 
-FLAT = [kind for kind in classes(Artifact) if kind not in (Artifact, Segment, Callee, Loop, Branches, SizeOp)]
+FLAT = [kind for kind in classes(Artifact) if kind not in (Artifact, Partition, Callee, Loop, Branches, SizeOp)]
 
 
 @pytest.mark.parametrize("kind", FLAT, ids=lambda kind: kind.__name__)

@@ -20,7 +20,7 @@ CARRIERS = frozenset({
 NAMED_BY_USERS = frozenset({"tensor", "parameter", "symbol", "function", "module", "program"})
 OURS = frozenset({"INDENT", "number", "join"})  # what a comment may show as it is
 # These write for people, not for compilers: what errors say, what `explain` tells, what calls are named.
-FOR_PEOPLE = frozenset(f"host/{name}.py" for name in ("assemble", "host_calls", "describe", "peaks", "segments"))
+FOR_PEOPLE = frozenset(f"host/{name}.py" for name in ("assemble", "host_calls", "describe", "peaks", "partitions"))
 PRINTERS = [
     path
     for folder in ("kernels", "fusion", "emit", "host", "lower_cpu", "lower_cuda")

@@ -109,7 +109,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "sizes": (
         "tests/legalize/test_demands_of_sizes.py",
         "tests/runtime/test_size_limits.py",
-        "tests/pipeline/test_segments.py",
+        "tests/pipeline/test_partitions.py",
     ),
     "late_sizes": ("tests/soundness/test_late_sizes.py",),
     "cache": (

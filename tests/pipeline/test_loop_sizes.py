@@ -14,7 +14,7 @@ from shlo_disc.artifact import Loop
 from shlo_disc.diagnostics import RuntimeShapeError, ShloDiscError
 from tests.emulator.device import EmulatedDevice
 from tests.emulator.run import compiled, emulate
-from tests.pipeline.test_segments import COUNT, TAKE, kept_first
+from tests.pipeline.test_partitions import COUNT, TAKE, kept_first
 from tests.pipeline.test_unbacked_dims import run_all
 
 Array = NDArray[Any]
@@ -286,7 +286,7 @@ def test_what_is_said_of_loops(tmp_path: Path) -> None:
         "  in turn 5 of the loop at <string>:3:8",
     ]
     text = run.explain()
-    assert "\nsegment 1, body of the loop at <string>:3:8\n" in text
+    assert "\npartition 1, body of the loop at <string>:3:8\n" in text
     run.report(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text().count("<iframe") == len(run.executable.artifact.parts)
     assert "  t0: the value of %i in a turn of the loop at <string>:3:8" in text
@@ -344,7 +344,7 @@ def test_a_turn_on_a_gpu_waits_for_its_predicate_alone() -> None:
 def test_a_turn_overwrites_what_the_one_before_left() -> None:
     run = shlo_disc.compile(APPENDS, device="cpu")
     x, m = np.full(1000, 1, np.float32), np.array(2, np.int32)
-    (loop,) = [one.runs for one in run.executable.artifact.segments if isinstance(one.runs, Loop)]
+    (loop,) = [one.runs for one in run.executable.artifact.partitions if isinstance(one.runs, Loop)]
     assert any(donation.argument == 2 for donation in loop.body.artifact.donations)  # %b
     kept = x.copy()
     _, squared = run(x, np.array(3, np.int32), m)

@@ -80,7 +80,7 @@ def filters(count: int) -> str:
     return f"func.func @main({arguments}) -> ({types}) {{\n  {body}\n}}"
 
 
-def test_segments_take_their_inputs_in_the_same_order_in_every_process(tmp_path: Path) -> None:
-    """Which values a segment takes follows from sets of symbols, whose order is that of hashes."""
+def test_partitions_take_their_inputs_in_the_same_order_in_every_process(tmp_path: Path) -> None:
+    """Which values a partition takes follows from sets of symbols, whose order is that of hashes."""
     first, *others = (child(filters(6), tmp_path / seed, seed)[:2] for seed in ("1", "2", "3"))
     assert others == [first, first]

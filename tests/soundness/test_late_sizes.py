@@ -1,7 +1,7 @@
 """What is concluded of sizes that are known at some moment of a call holds if what is checked until then does.
 
-A program that reads sizes from what it computes checks them in segments. A conclusion that rests on a later check would
-let kernels run on memory that nobody looked at: the programs here are such as did.
+A program that reads sizes from what it computes checks them in its partitions. A conclusion that rests on a later check
+would let kernels run on memory of unchecked size: the programs here did.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from shlo_disc.dynamic_ops.reference import interpret
 from shlo_disc.expr.dim import Dim, Sym, of
 from shlo_disc.legalize.builder import OpBuilder
 from shlo_disc.passes.partition_scheduling import Levels, levels_of, symbols_of_check
-from shlo_disc.passes.segments import split
+from shlo_disc.passes.partitions import split
 from tests.soundness.programs import SEED
 from tests.soundness.test_facts_hold import assert_dim, assert_truth, dims_of, divides_by_nothing
 
@@ -78,7 +78,7 @@ PROGRAMS: Mapping[str, str] = {
         f"%r = {_slice('%x', '%zero', '%n', 'tensor<1000xf32>')}",
         f"func.return %r : {_VECTOR}",
     ),
-    # From size(y) >= 2 * v + 600 and v >= 0 follows size(y) >= 600, which a segment needs that runs before.
+    # From size(y) >= 2 * v + 600 and v >= 0 follows size(y) >= 600, which a partition needs that runs before.
     "a late size leaves room": _written(
         f"%z = stablehlo.sine %y : {_VECTOR}",
         *_AND_AGAIN,
@@ -254,13 +254,13 @@ def _results(run: Callable[..., Sequence[Any]], *arrays: NDArray[Any]) -> Sequen
         return None
 
 
-def test_points_of_segments_are_points_of_the_whole(programs: Mapping[str, Program]) -> None:
-    """A segment has few checks of its own, and facts of those before it: the points of its sizes keep these."""
+def test_points_of_partitions_are_points_of_the_whole(programs: Mapping[str, Program]) -> None:
+    """A partition has few checks of its own, and facts of those before it: the points of its sizes keep these."""
     for name, program in programs.items():
-        for segment in split(program).segments:
-            if not isinstance(segment.runs, Program):
+        for partition in split(program).partitions:
+            if not isinstance(partition.runs, Program):
                 continue
-            part = segment.runs
+            part = partition.runs
             for point in (*likely_points(part, {}), *points_alike(part), *further_points(part)):
                 for symbol in part.given:
                     low, high = part.facts.interval(of(symbol))
@@ -268,8 +268,8 @@ def test_points_of_segments_are_points_of_the_whole(programs: Mapping[str, Progr
                     assert high is None or point[symbol] <= high, name
 
 
-def test_sizes_of_segments_may_be_larger_than_those_of_a_slice() -> None:
-    """An array that is large enough for one whose size was checked in an earlier segment lends its memory."""
+def test_sizes_of_partitions_may_be_larger_than_those_of_a_slice() -> None:
+    """An array that is large enough for one whose size was checked in an earlier partition lends its memory."""
     text = _written(
         "%e = stablehlo.multiply %x, %x : tensor<1000xf32>",
         f"%z = {_slice('%x', '%zero', '%v', 'tensor<1000xf32>')}",

@@ -45,7 +45,7 @@ from shlo_disc.runtime.building.toolchain import find_compiler
 from shlo_disc.runtime.cpu.executable import CpuExecutable
 from shlo_disc.runtime.cpu.vm import Vm
 from shlo_disc.runtime.library import open_program, open_runtime
-from shlo_disc.runtime.segments import Runnable, load
+from shlo_disc.runtime.partitions import Runnable, load
 from shlo_disc.schedules.tables import Scheduling
 from shlo_disc.targets import Target
 

@@ -11,7 +11,7 @@ from shlo_disc.runtime.building.cache import open_cache
 from shlo_disc.runtime.cpu.executable import build
 from shlo_disc.runtime.cpu.schedules import scheduling
 from shlo_disc.runtime.dispatch import Log
-from shlo_disc.runtime.segments import Runnable, load
+from shlo_disc.runtime.partitions import Runnable, load
 from shlo_disc.runtime.threads import available_threads
 from shlo_disc.schedules.tables import Scheduling
 

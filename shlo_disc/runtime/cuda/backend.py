@@ -11,7 +11,7 @@ from shlo_disc.runtime.cuda.build import build_gpu
 from shlo_disc.runtime.cuda.cupy_device import open_gpu
 from shlo_disc.runtime.cuda.device import Device, IndexType
 from shlo_disc.runtime.cuda.launch_table import Chooser, cheapest
-from shlo_disc.runtime.segments import Runnable, load
+from shlo_disc.runtime.partitions import Runnable, load
 
 
 @dataclass(frozen=True, slots=True)

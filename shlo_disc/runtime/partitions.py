@@ -1,4 +1,4 @@
-"""A program of which sizes become known during a call: its segments run one after the other."""
+"""A program of which sizes become known during a call: its partitions run one after the other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Runner: TypeAlias = PartRunner | LoopRunner | BranchRunner
 
 
 class _Stage(NamedTuple):
-    """A segment that is ready to run. `stored`: for each of its results, whether somebody takes it, or gets it."""
+    """A partition that is ready to run. `stored`: for each of its results, whether somebody takes it, or gets it."""
 
     run: Runner
     inputs: tuple[int, ...]
@@ -41,11 +41,11 @@ class _BoundArguments(NamedTuple):
     of_jax: bool
 
 
-class SegmentedExecutable:
-    """Runs the segments of one artifact at any sizes. May be called from several threads at once.
+class PartitionedExecutable:
+    """Runs the partitions of one artifact at any sizes. May be called from several threads at once.
 
-    What a segment stores for others is an array; it is let go, or overwritten, where the last one takes it. A size that
-    a segment computes is read where the next one binds its arguments: that waits for the device.
+    Partitions hand arrays to later ones, of which the last to take an array releases or overwrites it. A size that a
+    partition computes is read where the next one binds its arguments: that waits for the device.
     """
 
     entry = None
@@ -63,14 +63,14 @@ class SegmentedExecutable:
         return tuple([part for stage in self.stages for part in stage.run.parts])
 
     def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        """Run the program on `arrays`, in the order of `artifact.arguments`; see the executables of the segments."""
+        """Run the program on `arrays`, in the order of `artifact.arguments`; see the executables of the partitions."""
         return self.execute(arrays, Executor(), is_inner=False)
 
     def mirror(self, arrays: Sequence[Any]) -> tuple[object, ...]:
         """Run, and return arrays of the library that the arguments came from."""
         return self.parts[0].mirror(arrays, self, of_jax=self.held.of_jax)
 
-    def bind(self, given: Mapping[int, Any]) -> SegmentedExecutable:
+    def bind(self, given: Mapping[int, Any]) -> PartitionedExecutable:
         """The same program with some arguments bound, by number: in every part that takes them. Nothing is compiled."""
         arguments, part = self.artifact.arguments, self.parts[0]
         arrays = {k: part.prepared(arguments[k], given[k]) for k in sorted(given)}
@@ -111,9 +111,9 @@ class SegmentedExecutable:
         return tuple([one for part in self.parts for one in part.packed])
 
     def explain_dispatch(self, sizes: Mapping[str, int]) -> str:
-        """Its products know their sizes one segment after the other. Raises `ShloDiscError`."""
+        """Its products know their sizes one partition after the other. Raises `ShloDiscError`."""
         del sizes
-        raise ShloDiscError("found a program in segments, expected one whole program on the CPU")
+        raise ShloDiscError("found a program in partitions, expected one whole program on the CPU")
 
     @property
     def is_on_host(self) -> bool:
@@ -126,7 +126,7 @@ class SegmentedExecutable:
         return self.parts[0].log
 
     def trace(self, arrays: Sequence[Any], observe: Observer) -> tuple[Any, ...]:
-        """Run on the VM; `observe` gets each step of each segment after it ran, and the buffers of that segment."""
+        """Run on the VM; `observe` gets each step of each partition after it ran, and the buffers of that partition."""
         return self.execute(arrays, TracingExecutor(observe), is_inner=False)
 
     def arena_bytes(self, arrays: Sequence[Any]) -> int:
@@ -137,7 +137,7 @@ class SegmentedExecutable:
 
     @property
     def stats(self) -> Stats:
-        """Calls and what compiling took; signatures, graphs and replays are those of all segments together."""
+        """Calls and what compiling took; signatures, graphs and replays are those of all partitions together."""
         each = [part.stats for part in self.parts]
         return Stats(
             1, each[0].calls, max(one.signatures for one in each), self.seconds, each[0].driver,
@@ -166,24 +166,24 @@ class SegmentedExecutable:
         return tuple([values[number] for number in self.artifact.returned])
 
 
-Runnable: TypeAlias = Executable | SegmentedExecutable
+Runnable: TypeAlias = Executable | PartitionedExecutable
 
 
 def _stages(artifact: Artifact, runners: Sequence[Runner]) -> tuple[_Stage, ...]:
-    handed = frozenset(number for segment in artifact.segments for number in segment.last)
+    handed = frozenset(number for partition in artifact.partitions for number in partition.last)
     returned, start = frozenset(artifact.returned), len(artifact.arguments)
     found = list[_Stage]()
-    for segment, runner in zip(artifact.segments, runners, strict=True):
-        numbers = range(start, start + _count(segment.runs))
-        owned = tuple([k for k, number in enumerate(segment.inputs) if number in segment.last])
+    for partition, runner in zip(artifact.partitions, runners, strict=True):
+        numbers = range(start, start + _count(partition.runs))
+        owned = tuple([k for k, number in enumerate(partition.inputs) if number in partition.last])
         stored = tuple([(number in handed, number in returned) for number in numbers])
-        found.append(_Stage(runner, segment.inputs, owned, segment.last, stored))
+        found.append(_Stage(runner, partition.inputs, owned, partition.last, stored))
         start = numbers.stop
     return tuple(found)
 
 
 def _count(runs: Artifact | Loop | Branches) -> int:
-    """How many results a segment has; of a loop and of branches the last one tells sizes."""
+    """How many results a partition has; of a loop and of branches the last one tells sizes."""
     match runs:
         case Loop(_, body):
             return len(body.artifact.results)  # whether there is a next turn is no result
@@ -197,7 +197,7 @@ def _count(runs: Artifact | Loop | Branches) -> int:
 
 def load(artifact: Artifact, build: Callable[[Artifact], Executable], threads: int = 1) -> Runnable:
     """Build an artifact, or all its parts, as many of them at a time as there are `threads`, to run it."""
-    if not artifact.segments:
+    if not artifact.partitions:
         return build(artifact)
     started = time.perf_counter()
     with ThreadPoolExecutor(threads) as pool:
@@ -209,11 +209,11 @@ def load(artifact: Artifact, build: Callable[[Artifact], Executable], threads: i
     return executable
 
 
-def _assembled(artifact: Artifact, parts: Iterator[Executable]) -> SegmentedExecutable:
+def _assembled(artifact: Artifact, parts: Iterator[Executable]) -> PartitionedExecutable:
     """A program of its parts, which come in the order of `artifact.parts`."""
 
     def inner(callee: Callee) -> Inner:
-        return _assembled(callee.artifact, parts) if callee.artifact.segments else Single(next(parts))
+        return _assembled(callee.artifact, parts) if callee.artifact.partitions else Single(next(parts))
 
     def runner(runs: Artifact | Loop | Branches) -> Runner:
         match runs:
@@ -226,4 +226,4 @@ def _assembled(artifact: Artifact, parts: Iterator[Executable]) -> SegmentedExec
             case _:
                 assert_never(runs)
 
-    return SegmentedExecutable(artifact, [runner(segment.runs) for segment in artifact.segments])
+    return PartitionedExecutable(artifact, [runner(partition.runs) for partition in artifact.partitions])

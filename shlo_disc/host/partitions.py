@@ -1,4 +1,4 @@
-"""A program in segments as one artifact."""
+"""A program in partitions as one artifact."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from shlo_disc import artifact as plain
 from shlo_disc.dynamic_ops.control import OUTLINED_WHILE, OutlinedAttrs
 from shlo_disc.dynamic_ops.program import LateUnbackedDim, Op, Program, Tensor
 from shlo_disc.expr.dim import Sym
-from shlo_disc.passes.segments import Segmented
+from shlo_disc.passes.partitions import PartitionedProgram
 
 
-def value_names(program: Program, cut: Segmented, arguments: Sequence[str]) -> Sequence[str]:
-    """What people call the values that segments hand on, by number."""
-    stored = [tensor for segment in cut.segments for tensor in segment.outputs]
+def value_names(program: Program, cut: PartitionedProgram, arguments: Sequence[str]) -> Sequence[str]:
+    """What people call the values that partitions hand on, by number."""
+    stored = [tensor for partition in cut.partitions for tensor in partition.outputs]
     return [*arguments, *(_name(program, tensor) for tensor in stored)]
 
 
@@ -35,12 +35,12 @@ def control(op: Op[OutlinedAttrs], programs: Sequence[plain.Artifact]) -> plain.
 def join(
     whole: plain.Artifact,
     program: Program,
-    cut: Segmented,
+    cut: PartitionedProgram,
     parts: Iterable[plain.Artifact | plain.Loop | plain.Branches],
     turns: Sequence[tuple[Sym, str]],
 ) -> plain.Artifact:
-    """The artifact of a program with those of its segments. Sizes of turns and branches become known late, too."""
-    segments = zip(cut.segments, parts, strict=True)
+    """The artifact of a program with those of its partitions. Sizes of turns and branches become known late, too."""
+    partitions = zip(cut.partitions, parts, strict=True)
     named = tuple([symbol.name for symbol, _ in turns])
     given, sizes = whole.given + len(program.late), whole.report.sizes
     shown = replace(
@@ -56,7 +56,7 @@ def join(
         raw_sizes=(*whole.raw_sizes, *named),
         report=replace(whole.report, sizes=shown),
         late=(*(late_place(program, each) for each in program.late), *(place for _, place in turns)),
-        segments=tuple(plain.Segment(part, segment.inputs, segment.last) for segment, part in segments),
+        partitions=tuple(plain.Partition(part, partition.inputs, partition.last) for partition, part in partitions),
         returned=cut.results,
     )
 

@@ -1,4 +1,4 @@
-"""Sizes that a program computes: its segments, against NumPy, the reference interpreter, and both host programs."""
+"""Sizes that a program computes: its partitions, against NumPy, the reference interpreter, and both host programs."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_gpu_does_the_same() -> None:
             np.testing.assert_array_equal(one, wanted)
 
 
-def test_a_step_is_seen_in_its_segment_and_memory_is_as_foretold() -> None:
+def test_a_step_is_seen_in_its_partition_and_memory_is_as_foretold() -> None:
     run = shlo_disc.compile(FILTERS, device="cpu")
     seen = list[object]()
     inputs = CALLS[-4]
@@ -136,7 +136,7 @@ def test_what_is_said_of_it_names_what_is_read(tmp_path: Path) -> None:
     run = shlo_disc.compile(FILTERS, device="cpu")
     text = run.explain()
     assert "  v0: the value of %many\n  v1: the value of %few\n" in text
-    assert re.findall("^segment .*", text, re.MULTILINE) == ["segment 0", "segment 1", "segment 2"] * 3
+    assert re.findall("^partition .*", text, re.MULTILINE) == ["partition 0", "partition 1", "partition 2"] * 3
     run.report(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text().count("<iframe") == 3
 

@@ -1,9 +1,9 @@
 """Programs of which sizes become known during a call, cut into programs that find all their sizes when they start.
 
-A segment takes what earlier segments stored, and reads from it the sizes that they computed: to the segment those are
-elements of arguments. An op runs in the last segment in which somebody waits for it, so that it can be fused with what
-uses it; but where its operands are, if then less is carried from one segment to the next. What costs index arithmetic
-only is computed again in every segment that needs it. An op that runs programs of its own is a segment of its own.
+A partition takes tensors that earlier partitions stored, and reads from them the sizes that these computed, as elements
+of arguments. An op runs in the last partition that can still serve all its users, so that it can be fused with them; but
+where its operands are, if then less is carried from one partition to the next. An op that costs index arithmetic only is
+computed again in every partition that needs it. An op that runs programs of its own is a partition of its own.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from shlo_disc.passes.partition_scheduling import (
 
 
 @dataclass(frozen=True, slots=True)
-class ProgramSegment:
+class ProgramPartition:
     """A part of a program: a program that runs once, or an op that runs programs of its own.
 
-    `inputs` are numbers of values: the arguments first, then the results of all segments. `last` are those of `inputs`
-    that no caller has or gets, and no later segment takes.
+    `inputs` are numbers of values: the arguments first, then the results of all partitions. `last` are those inputs
+    that no caller has or gets, and no later partition takes.
     """
 
     runs: Program | Op[OutlinedAttrs]
@@ -42,32 +42,32 @@ class ProgramSegment:
 
     @property
     def outputs(self) -> tuple[Tensor, ...]:
-        """What the segment computes for others."""
+        """What the partition computes for others."""
         return self.runs.body.results if isinstance(self.runs, Program) else self.runs.results
 
 
 @dataclass(frozen=True, slots=True)
-class Segmented:
+class PartitionedProgram:
     """A program in parts, which run one after the other; `results` are numbers of values.
 
     `program` is the whole, without sizes that nothing needs.
     """
 
     program: Program
-    segments: tuple[ProgramSegment, ...]
+    partitions: tuple[ProgramPartition, ...]
     results: tuple[int, ...]
 
 
-def is_segmented(program: Program) -> bool:
+def is_partitioned(program: Program) -> bool:
     """Whether a program is to be cut: sizes become known while it runs, or it runs programs of its own."""
     return bool(program.late) or any(map(is_outlined, program.body.ops))
 
 
-def split(program: Program, owned: Collection[int] = ()) -> Segmented:
+def split(program: Program, owned: Collection[int] = ()) -> PartitionedProgram:
     """Cut a program where sizes become known that it needs. No caller has the arguments numbered `owned` any more."""
     program = _without_needless(program)
     levels = levels_of(program)
-    return _SegmentCutter(program, levels, places_of(program, levels)).run(owned)
+    return _Partitioner(program, levels, places_of(program, levels)).run(owned)
 
 
 def _without_needless(program: Program) -> Program:
@@ -86,7 +86,7 @@ def _without_needless(program: Program) -> Program:
 
 @dataclass(slots=True)
 class _Part:
-    """What a segment runs, takes and stores. An op that runs programs is a part of its own."""
+    """What a partition runs, takes and stores. An op that runs programs is a part of its own."""
 
     outlined: Op[OutlinedAttrs] | None = None
     ops: set[Op[Any]] = field(default_factory=set[Op[Any]])
@@ -96,17 +96,17 @@ class _Part:
 
     @property
     def takes(self) -> Sequence[Tensor]:
-        """What the segment takes, in order."""
+        """What the partition takes, in order."""
         return tuple(self.inputs) if self.outlined is None else self.outlined.operands
 
     @property
     def gives(self) -> Sequence[Tensor]:
-        """What the segment computes, in order."""
+        """What the partition computes, in order."""
         return (*self.outputs, *self.again) if self.outlined is None else self.outlined.results
 
 
-class _SegmentCutter:
-    """Makes the segments, the last one first: it says what those before it have to store."""
+class _Partitioner:
+    """Makes the partitions, the last one first: it says what those before it have to store."""
 
     def __init__(self, program: Program, levels: Levels, places: Mapping[Op[Any], int]) -> None:
         self._program, self._levels, self._places = program, levels, places
@@ -125,7 +125,7 @@ class _SegmentCutter:
         count = 1 + max((*places.values(), *self._checks, *levels.symbols.values(), *after), default=0)
         self._parts = [_Part() for _ in range(count)]
 
-    def run(self, owned: Collection[int]) -> Segmented:
+    def run(self, owned: Collection[int]) -> PartitionedProgram:
         for tensor in self._program.returned:
             self._give(tensor)
         for tensor in self._arguments:
@@ -138,34 +138,34 @@ class _SegmentCutter:
         parts = self._in_order()
         numbers, returned = self._numbers(parts)
         taken = [[numbers[tensor] for tensor in part.takes] for _, part in parts]
-        segments = list[ProgramSegment]()
+        partitions = list[ProgramPartition]()
         for k, (number, part) in enumerate(parts):
             later = {taken_later for inputs in taken[k + 1 :] for taken_later in inputs}
             own = {n for n in taken[k] if n >= len(self._arguments) or n in owned}
             last = own.difference(later, returned)
             runs = self._cut(number, part) if part.outlined is None else part.outlined
-            segments.append(ProgramSegment(runs, tuple(taken[k]), tuple(sorted(last))))
-        return Segmented(self._program, tuple(segments), returned)
+            partitions.append(ProgramPartition(runs, tuple(taken[k]), tuple(sorted(last))))
+        return PartitionedProgram(self._program, tuple(partitions), returned)
 
     def _give(self, tensor: Tensor) -> None:
         """Have a caller get a tensor, which may be one of several times."""
         made = self._producers.get(tensor)
         part = self._outlined[made] if made is not None and is_outlined(made) else self._parts[self._home(tensor)]
         if tensor in part.outputs:
-            if part.outlined is not None:  # its results are no copies of each other: the last segment makes one
+            if part.outlined is not None:  # its results are no copies of each other: the last partition makes one
                 part = self._parts[-1]
                 part.inputs[tensor] = None
             part.again.append(tensor)
         part.outputs.setdefault(tensor)
 
     def _store(self, tensor: Tensor) -> None:
-        """Have the segment that computes a tensor store it, if it is no argument."""
+        """Have the partition that computes a tensor store it, if it is no argument."""
         made = self._producers.get(tensor)
         if tensor not in self._arguments and made not in self._outlined:
             self._parts[self._home(tensor)].outputs[tensor] = None
 
     def _outlined_of(self, number: int) -> Sequence[Op[OutlinedAttrs]]:
-        """What runs after the ordinary ops of a segment."""
+        """What runs after the ordinary ops of a partition."""
         return [op for op in self._outlined if self._places[op] == number]
 
     def _in_order(self) -> Sequence[tuple[int, _Part]]:
@@ -178,7 +178,7 @@ class _SegmentCutter:
         return found
 
     def _numbers(self, parts: Sequence[tuple[int, _Part]]) -> tuple[Mapping[Tensor, int], tuple[int, ...]]:
-        """The numbers of all values that segments take, and of those that the caller gets."""
+        """The numbers of all values that partitions take, and of those that the caller gets."""
         start, stored, again = len(self._arguments), dict[Tensor, int](), dict[Tensor, list[int]]()
         for _, part in parts:
             for number, tensor in enumerate(part.gives, start=start):
@@ -189,12 +189,12 @@ class _SegmentCutter:
         return {**stored, **self._arguments}, returned
 
     def _home(self, tensor: Tensor) -> int:
-        """The segment that stores a tensor."""
+        """The partition that stores a tensor."""
         made = self._producers.get(tensor)
         return 0 if made is None else self._places[made]
 
     def _fill(self, number: int) -> None:
-        """Find everything that a segment runs and takes."""
+        """Find everything that a partition runs and takes."""
         part = self._parts[number]
         here = [op for op in self._program.body.ops if self._places[op] == number and not is_free(op)]
         waiting = [op for op in here if not is_outlined(op)]
@@ -222,7 +222,7 @@ class _SegmentCutter:
             self._store(tensor)
 
     def _is_handed_on(self, tensor: Tensor, number: int) -> bool:
-        """Whether sizes are read from a tensor of an earlier segment, which is taken then and not made again."""
+        """Whether sizes are read from a tensor of an earlier partition, which is taken then and not made again."""
         return tensor in self._deciding and self._home(tensor) < number
 
     def _needed_by(self, number: int, part: _Part) -> set[Sym]:
@@ -237,7 +237,7 @@ class _SegmentCutter:
         return [self._owners[each] for each in sources([symbol], self._program.definitions) if each in self._owners]
 
     def _cut(self, number: int, part: _Part) -> Program:
-        """The program of a segment."""
+        """The program of a partition."""
         program = self._program
         taken = list(part.inputs)
         facts, parameters, raw = program.facts, list[Parameter](), list[RawDim]()
@@ -250,7 +250,7 @@ class _SegmentCutter:
             for axis, size in enumerate(tensor.shape):
                 if size.constant is None:
                     symbol = Sym(f"{self._prefix}{position}_{axis}")
-                    facts = facts.assume_equal(of(symbol), size, "a segment before this one computed it", tensor.span)
+                    facts = facts.assume_equal(of(symbol), size, "a partition before this one computed it", tensor.span)
                     raw.append(RawDim(symbol, position, axis))
                     size = of(symbol)  # noqa: PLW2901
                 sizes.append(size)
@@ -280,7 +280,7 @@ class _SegmentCutter:
         )
 
     def _unbacked_dims(self, taken: Sequence[Tensor]) -> tuple[UnbackedDim, ...]:
-        """What a segment reads from what it takes."""
+        """What a partition reads from what it takes."""
         places = {tensor: position for position, tensor in enumerate(taken)}
         found = [
             UnbackedDim(each.symbol, places[tensor], each.element)
