@@ -73,7 +73,7 @@ class Selection(Generic[S]):
 
 @dataclass(frozen=True, slots=True)
 class Launch(Generic[S]):
-    """Run a kernel over `[0, extent)`, split among threads in pieces of at least `grain` (skipped if `extent` is 0).
+    """Run a kernel over `[0, extent)`, split among threads in ranges of at least `grain` tasks (not if `extent` is 0).
 
     A kernel is a `ShloKernel` of `device/call/runtime.h`. `replaced`: slots not read if others are there.
     Skipped if there is a buffer in `unless`.
@@ -103,14 +103,14 @@ class Held(Generic[S]):
 
 @dataclass(frozen=True, slots=True)
 class Member(Generic[S, L]):
-    """A launch of a region: its `pieces` in each unit of rows, of `extent` in all, at the sizes that `symbols` name.
+    """A launch of a region: its `tasks` in each unit of rows, of `extent` in all, at the sizes that `symbols` name.
 
     `held`: those of its buffers of which each thread has only the rows of a unit.
     """
 
     launch: L
     symbols: tuple[str, ...]
-    pieces: S
+    tasks: S
     extent: S
     held: tuple[Held[S], ...] = ()
 

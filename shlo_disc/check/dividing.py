@@ -68,7 +68,7 @@ class _GroupMember(ctypes.Structure):
         ("grain", ctypes.c_int64),
         ("scratch_bytes", ctypes.c_int64),
         ("unit_dims", ctypes.c_void_p),
-        ("unit_pieces", ctypes.c_int64),
+        ("unit_tasks", ctypes.c_int64),
         ("unit_extent", ctypes.c_int64),
         ("held", ctypes.POINTER(_HeldRows)),
         ("held_count", ctypes.c_int64),
@@ -81,7 +81,7 @@ class _GroupMember(ctypes.Structure):
     grain: int
     scratch_bytes: int
     unit_dims: int
-    unit_pieces: int
+    unit_tasks: int
     unit_extent: int
     held: Any
     held_count: int
@@ -197,7 +197,7 @@ def _run_member(
 ) -> None:
     """Some units of one launch, as `run_member` of `pool.h` runs them on thread `number`."""
     begin, end = units
-    first, last = begin * it.unit_pieces, min(end * it.unit_pieces, it.unit_extent)
+    first, last = begin * it.unit_tasks, min(end * it.unit_tasks, it.unit_extent)
     if first >= last:
         return
     buffers = (ctypes.c_void_p * max(1, it.count))(*[it.buffers[k] for k in range(it.count)])

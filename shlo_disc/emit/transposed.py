@@ -1,6 +1,6 @@
 """Operands that a kernel reads along their strides, while its rows are what is contiguous in them.
 
-A target that takes several neighbouring rows as one piece of work turns them on their way to its threads or lanes.
+A target that takes several neighbouring rows as one task turns them on their way to its threads or lanes.
 """
 
 from __future__ import annotations

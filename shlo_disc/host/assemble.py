@@ -149,7 +149,7 @@ def _steps(steps: Sequence[HostStep], numbers: _Numbers) -> tuple[Step, ...]:
 
 def _bare(member: Member[Dim, LaunchStep]) -> Member[Dim, None]:
     """A member without its launch."""
-    return Member(None, member.symbols, member.pieces, member.extent, member.held)
+    return Member(None, member.symbols, member.tasks, member.extent, member.held)
 
 
 def _launch(step: LaunchStep) -> Launch:

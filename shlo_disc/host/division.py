@@ -1,6 +1,6 @@
-"""How the pieces of a launch go over the rows of what it reads and writes: what `regions` asks.
+"""How the tasks of a launch go over the rows of what it reads and writes: what `regions` asks.
 
-A launch is cut into blocks of rows in the order of its pieces. What is accessed at the rows of the piece itself alone
+A launch is cut into blocks of rows in the order of its tasks. What is accessed at the rows of the task itself alone
 is *local*: a thread that has the same rows of two launches needs nobody else's part of what one hands to the other.
 """
 
@@ -34,14 +34,14 @@ class ElementAccess:
 class Division:
     """`count` lines in order, the one whose number is `line`, and everything that it accesses.
 
-    A piece of the launch is a line; or, if there is a `block`, `pieces` of it are a block of as many lines as that
+    A task of the launch is a line; or, if there is a `block`, `tasks` of it are a block of as many lines as that
     symbol says, which may be any number. `work`: of all lines, of which `grain` is worth one of the `threads`.
     """
 
     line: Dim
     count: Dim
     accesses: tuple[ElementAccess, ...]
-    pieces: Dim
+    tasks: Dim
     block: Sym | None
     work: Dim
     grain: int

@@ -197,8 +197,8 @@ def as_step(region: LaunchRun, unit: Sym, homes: Sequence[int], held: Mapping[in
         change = {} if division.block is None else {division.block: height}
         names = {} if division.block is None else {division.block.name: unit.name}
         symbols = tuple(names.get(name, name) for name in kernel.launch.symbols)
-        pieces = divide(division.count, rows)[0] * height if division.block is None else division.pieces
-        members.append(Member(step, symbols, pieces, kernel.launch.extent.substitute(change)))
+        tasks = divide(division.count, rows)[0] * height if division.block is None else division.tasks
+        members.append(Member(step, symbols, tasks, kernel.launch.extent.substitute(change)))
         scratch = maximum(scratch, kernel.launch.scratch.substitute(change))
     members = [replace(member, held=_held(member.launch, homes, held, height)) for member in members]
     work = total(division.work for division in found)

@@ -64,7 +64,7 @@ class SizePrinter(Emitter):
         return self._texts[key]
 
     def hint(self, dim: Dim) -> str:
-        """A number that results do not depend on, such as what a piece of work costs: it may wrap around."""
+        """A number that results do not depend on, such as what a task costs: it may wrap around."""
         self._wraps = True
         try:
             return self.text(dim)

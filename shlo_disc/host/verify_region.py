@@ -66,7 +66,7 @@ def _division(member: Member[Dim, LaunchStep], where: str) -> Division:
 
 
 def _rows(region: PlannedRegion, divisions: list[Division], where: str) -> Dim:
-    """The rows that all members have: each has as many lines, or a multiple, and as many pieces in a unit."""
+    """The rows that all members have: each has as many lines, or a multiple, and as many tasks in a unit."""
     blocks = [division.count for division in divisions if division.block is not None]
     for rows in blocks or dict.fromkeys(division.count for division in divisions):
         times = [divide(division.count, rows) for division in divisions]
@@ -75,9 +75,9 @@ def _rows(region: PlannedRegion, divisions: list[Division], where: str) -> Dim:
     else:
         raise InternalError(f"{where}: its members have different numbers of rows")
     for member, division, (lines, _) in zip(region.members, divisions, times, strict=True):
-        wanted = division.pieces if division.block is not None else lines * region.rows
-        if (division.block is not None and division.count != rows) or member.pieces != wanted:
-            raise InternalError(f"{where}: {member.launch.kernel.name} has {member.pieces} pieces in a unit of rows")
+        wanted = division.tasks if division.block is not None else lines * region.rows
+        if (division.block is not None and division.count != rows) or member.tasks != wanted:
+            raise InternalError(f"{where}: {member.launch.kernel.name} has {member.tasks} tasks in a unit of rows")
     return rows
 
 

@@ -144,7 +144,7 @@ def _fits_16(bounds: Bounds) -> bool:
 
 
 def print_convolution(kernel: ConvKernel, name: str, facts: Facts, *, packed: bool = False) -> KernelBody:
-    """Each piece of work is one block of output positions and features.
+    """Each task is one block of output positions and features.
 
     `packed`: a buffer after those of the kernel's params is the weights as `print_packing` packs them, or null.
     """

@@ -1,6 +1,6 @@
 """Cooperative reductions: kernels of one row that all threads share, each stage a loop of its own, a reduction two.
 
-The kernel is one piece of work that launches the loops. What they hand on lies in workspaces of the call.
+The kernel is one task that launches the loops. What they hand on lies in workspaces of the call.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ENOUGH_STRIPS = 8  # of columns, which threads share without cutting them: sever
 
 @dataclass(frozen=True, slots=True)
 class LoopLaunch:
-    """A launch of its own, and what one piece costs in additions."""
+    """A launch of its own, and what one task costs in additions."""
 
     kernel: RowKernel
     work: Dim
@@ -67,7 +67,7 @@ def spread(kernel: RowKernel, effort: int) -> Spread | None:
         if columns.constant is not None and columns.constant >= ENOUGH_STRIPS * STRIP:
             return None
         if columns.constant is None:
-            whole = LoopLaunch(kernel, rows.piece(kernel) * effort)
+            whole = LoopLaunch(kernel, rows.task_elements(kernel) * effort)
     staged = take_apart(kernel)
     kernels, spaces = list[RowKernel](), list(staged.workspaces)
     for stage in staged.stages:
@@ -83,9 +83,9 @@ def spread(kernel: RowKernel, effort: int) -> Spread | None:
 
 
 def _work(kernel: RowKernel) -> Dim:
-    """The elements of one piece, at most."""
+    """The elements of one task, at most."""
     if not kernel.rows:
-        return rows.piece(kernel)
+        return rows.task_elements(kernel)
     (stage,) = kernel.stages
     return const(GRAIN.points) if stage.reductions else product(axis.extent for axis in stage.axes)
 

@@ -121,7 +121,7 @@ class _CpuSteps(StepPrinter):
             ]
             text, hint = self.sizes.text, self.sizes.hint
             launch = [text(kernel.launch.extent), hint(kernel.launch.grain), text(kernel.launch.scratch)]
-            unit = [f"unit_dims{k}", self.sizes.text(member.pieces), self.sizes.text(member.extent)]
+            unit = [f"unit_dims{k}", self.sizes.text(member.tasks), self.sizes.text(member.extent)]
             if member.held:
                 rows = [f"{{{x.position}, {self.sizes.text(x.size)}}}" for x in member.held]
                 lines.append(f"const ShloHeld held{k}[] = {{{', '.join(rows)}}};")

@@ -191,17 +191,22 @@ class CpuLowering:
         if (blocks := transposed.tiled(kernel)) is not None:
             statements, sizes = transposed.TiledPrinter(blocks).lines()
             body = KernelBody((), tuple(statements), sizes)
-            return self._ref(group, body, tensors, blocks.extent, blocks.piece * effort(group, kernel), const(0))
+            return self._ref(
+                group, body, tensors, blocks.extent, blocks.task_elements * effort(group, kernel), const(0)
+            )
         if alone and not kernel.rows and (shared := self._spread(group)) is not None:
             return shared
         if not rows.moves(kernel) and (blocked := packed_transpose.with_packed_loads(kernel)) is not None:
-            body, work = packed_transpose.print_packed(blocked), rows.piece(kernel) * (LANES * effort(group, kernel))
+            body, work = (
+                packed_transpose.print_packed(blocked),
+                rows.task_elements(kernel) * (LANES * effort(group, kernel)),
+            )
             part = self._ref(group, body, tensors, blocked.extent, work, blocked.places[-1])
             return part.sharing(positions(row_pairs(kernel), kernel.params))
         forms = self._forms(group, kernel)
         statements, sizes = rows.by_length(forms)
         body = KernelBody((), tuple(statements), sizes)
-        work = rows.piece(kernel) * effort(group, kernel)
+        work = rows.task_elements(kernel) * effort(group, kernel)
         scratch = maximum(*(rows.scratch_bytes(form.printer.kernel) for form in forms))
         part = self._ref(group, body, tensors, rows.extent(kernel), work, scratch)
         part = part.sharing(positions(rows.shared_pairs(forms), kernel.params))
@@ -247,13 +252,13 @@ class CpuLowering:
         line: Dim,
         count: Dim,
         accesses: tuple[ElementAccess, ...],
-        pieces: Dim | None = None,
+        tasks: Dim | None = None,
         block: Sym | None = None,
     ) -> PrintedKernel:
         """The same, which may be cut by its lines."""
         threads = self.scheduling.threads
         work = part.kernel.launch.extent * part.work
-        division = Division(line, count, accesses, pieces or const(1), block, work, WORK_PER_THREAD, threads)
+        division = Division(line, count, accesses, tasks or const(1), block, work, WORK_PER_THREAD, threads)
         return replace(part, kernel=replace(part.kernel, division=division))
 
     def _named(self, formula: Dim, stem: str = "schedule") -> tuple[Dim, tuple[tuple[Sym, Dim], ...]]:
@@ -293,7 +298,7 @@ class CpuLowering:
         return forms
 
     def _short_maps(self, group: Group, kernel: RowKernel) -> short_maps.ShortMaps | None:
-        """The same maps over whole rows, dealt to threads by the same pieces, if lanes may run over short ones."""
+        """The same maps over whole rows, dealt to threads by the same tasks, if lanes may run over short ones."""
         whole, _ = build_row_kernel(group, self.facts, self.producers, short_maps.SEAMS)
         return short_maps.short_maps(whole) if rows.extent(whole) == rows.extent(kernel) else None
 
@@ -330,7 +335,7 @@ class CpuLowering:
         return part.sharing(positions(epilogue_pairs(kernel), kernel.params))
 
     def _lapack(self, group: Group) -> PrintedKernel:
-        """A batch of matrices: one piece, which hands them to the threads itself."""
+        """A batch of matrices: one task, which hands them to the threads itself."""
         kernel = lapack.build_lapack(group)
         body = lapack.print_lapack(kernel, maximum(1, const(WORK_PER_THREAD) // kernel.work))
         part = self._ref(group, body, kernel.tensors, const(1), kernel.batch * kernel.work, kernel.scratch)
@@ -353,7 +358,7 @@ class CpuLowering:
     def _ref(
         self, group: Group, body: KernelBody, tensors: tuple[Tensor, ...], extent: Dim, work: Dim, scratch: Dim
     ) -> PrintedKernel:
-        """`work`: what one piece costs, in additions."""
+        """`work`: what one task costs, in additions."""
         packs = body.title == packing.TITLE
         name = self.source_files.add(body, body.title or title(group), comment(group, packs=packs))
         work = maximum(1, work)

@@ -1,7 +1,7 @@
 """Packed transposes: reducing kernels pack 16 rows of each transposed operand into scratch, then read along lanes.
 
 Where lanes run along an axis that an operand has strides along, and the last row axis is the one that is contiguous
-there, a piece of work is a block of 16 rows: whole cache lines are read, once, however many stages read the operand.
+there, a task is a block of 16 rows: whole cache lines are read, once, however many stages read the operand.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class PackedKernel:
 
     @property
     def extent(self) -> Dim:
-        """How many independent pieces of work a launch has: blocks of rows."""
+        """How many independent tasks a launch has: blocks of rows."""
         return product((*(axis.extent for axis in self.kernel.rows[:-1]), self.blocks))
 
     @property

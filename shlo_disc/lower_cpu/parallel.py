@@ -1,4 +1,4 @@
-"""Several kernels in one launch: its range counts work, so that pieces of it cost alike."""
+"""Several kernels in one launch: its range counts work, so that tasks of it cost alike."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shlo_disc.lower_cpu.templates import KernelBody, declaration
 
 @dataclass(frozen=True, slots=True)
 class PrintedKernel:
-    """A kernel, and what a piece of its range costs in additions: at least 1, for a sum of nothing is stored too."""
+    """A kernel, and what a task of its range costs in additions: at least 1, for a sum of nothing is stored too."""
 
     kernel: KernelRef
     work: Dim

@@ -56,14 +56,14 @@ def _keeps_column(stage: Stage, columns: Dim) -> bool:
 
 
 def extent(kernel: RowKernel) -> Dim:
-    """How many independent pieces of work a launch has."""
+    """How many independent tasks a launch has."""
     if is_columns(kernel):
         return (kernel.stages[0].axes[-1].extent + (STRIP - 1)) // STRIP
     return points(kernel.stages) if is_flat(kernel) else product(axis.extent for axis in kernel.rows)
 
 
-def piece(kernel: RowKernel) -> Dim:
-    """How many elements one piece of work touches: of the row in the middle, where rows differ."""
+def task_elements(kernel: RowKernel) -> Dim:
+    """How many elements one task touches: of the row in the middle, where rows differ."""
     if is_flat(kernel):
         return const(1)
     if is_columns(kernel):
@@ -216,7 +216,7 @@ class RowPrinter:
         """The points of a map from number `first` to before number `last`: lines of the innermost axis."""
         if len(stage.axes) <= 1:
             lines = stage_lines(self.context, stage, {axis.symbol: (first, last) for axis in stage.axes})
-            alone = bool(stage.axes) or len(self.kernel.stages) == 1  # a launch has at least one piece
+            alone = bool(stage.axes) or len(self.kernel.stages) == 1  # a launch has at least one task
             return lines if alone else [f"if ({first} < {last}) {{", *(INDENT + x for x in lines), "}"]
         *outer, lane = stage.axes
         size = f"size_{first}"

@@ -23,7 +23,7 @@ FINDING_WORK = 256  # of where a window goes, which every thread finds out about
 
 
 def scatter_extent(kernel: ScatterKernel) -> Dim:
-    """How many pieces of work there are: slabs of the results."""
+    """How many tasks there are: slabs of the results."""
     return const(1) if kernel.slabs is None else kernel.slabs.extent
 
 
@@ -41,7 +41,7 @@ def scatter_grain(kernel: ScatterKernel, least: int) -> Dim:
 
 
 def print_scatter(kernel: ScatterKernel) -> KernelBody:
-    """A piece of work sets its slabs of the results, then applies the updates that go there, one after the other."""
+    """A task sets its slabs of the results, then applies the updates that go there, one after the other."""
     emit = Emitter(_SPELL if kernel.window else _ALONE)
     shared = {param for pair in scatter_pairs(kernel) for param in pair}
     declared = pointers(kernel.params, [start.target for start in kernel.starts], shared)
@@ -54,7 +54,7 @@ def print_scatter(kernel: ScatterKernel) -> KernelBody:
     with emit.inside(*(axis.symbol.name for axis in outside)) as position:
         across = None
         position.lines += _ahead(kernel, emit, outside, inside)
-        if kernel.slabs is not None:  # first: what goes to a slab of this piece is in bounds there
+        if kernel.slabs is not None:  # first: what goes to a slab of this task is in bounds there
             across = kernel.slabs.axis if kernel.slabs.axis in inside else None
             position.lines += _chosen(kernel.slabs, emit, across)
         emit.count_uses([kernel.in_bounds])
@@ -71,13 +71,13 @@ def print_scatter(kernel: ScatterKernel) -> KernelBody:
 
 
 def _rows(kernel: ScatterKernel, sweep: Sweep) -> RowKernel:
-    """The sweep as a row kernel, whose pieces of work are slabs too."""
+    """The sweep as a row kernel, whose tasks are slabs too."""
     rows, axes = (sweep.axes[:1], sweep.axes[1:]) if len(sweep.axes) > 1 else ((), sweep.axes)
     return RowKernel(kernel.params, rows, (Stage(axes, (False,) * len(axes), sweep.stores, ()),), ())
 
 
 def _starts(kernel: ScatterKernel, emit: Emitter) -> list[str]:
-    """Copy the operands, or fill with zeros: the slabs of this piece of work."""
+    """Copy the operands, or fill with zeros: the slabs of this task."""
     inner = "1" if kernel.slabs is None else emit.dim_scalar(kernel.slabs.inner)
     lines = list[str]()
     for start in kernel.starts:
@@ -113,7 +113,7 @@ def _ahead(kernel: ScatterKernel, emit: Emitter, outside: Sequence[Axis], inside
 
 
 def _chosen(slabs: Slabs, emit: Emitter, across: Axis | None) -> list[str]:
-    """Statements that leave if an update goes to no slab of this piece, or name the part of its window that does."""
+    """Statements that leave if an update goes to no slab of this task, or name the part of its window that does."""
     if across is None:
         slab = slabs.start if slabs.axis is None else slabs.start + of(slabs.axis.symbol)
         lines = [f"const int64_t slab = {emit.dim_scalar(slab)};"]
@@ -145,7 +145,7 @@ def _update(kernel: ScatterKernel, emit: Emitter, inside: Sequence[Axis]) -> lis
 
 
 def _window(inside: Sequence[Axis], across: Axis | None, emit: Emitter, body: Sequence[str]) -> Sequence[str]:
-    """Loops over a window; along the slabs, over those of this piece. The last one is a plain loop if it is short."""
+    """Loops over a window; along the slabs, over those of this task. The last one is a plain loop if it is short."""
     if not inside:
         return ["{", *indented(body), "}"]
     ends = ["to" if axis == across else emit.dim_scalar(axis.extent) for axis in inside]

@@ -25,7 +25,7 @@ def sort_scratch(kernel: SortKernel) -> Dim:
 
 
 def print_sort(kernel: SortKernel) -> KernelBody:
-    """Each piece of work is one line."""
+    """Each task is one line."""
     emit, keys = Emitter(_SPELL), sort_keys(kernel)
     declared = pointers(kernel.params, kernel.outputs)
     keyed, compared = _by_keys(kernel, keys, emit), _by_comparator(kernel, emit)

@@ -40,11 +40,11 @@ class Tiled:
 
     @property
     def extent(self) -> Dim:
-        """How many independent pieces of work a launch has: blocks of rows."""
+        """How many independent tasks a launch has: blocks of rows."""
         return product(axis.extent for axis in self.rows)
 
     @property
-    def piece(self) -> Dim:
+    def task_elements(self) -> Dim:
         """How many elements a block of rows has."""
         return self.kernel.stages[0].axes[-1].extent * LANES
 

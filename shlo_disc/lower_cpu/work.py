@@ -1,7 +1,7 @@
-"""What a piece of a launch costs, so whether threads share it; the CPU that fusion is weighed for.
+"""What a task of a launch costs, so whether threads share it; the CPU that fusion is weighed for.
 
 See docs/explanation/threads.md.
-The unit of a piece is a quarter of what it takes to read an element, add to it and store it; 2^15 of them are about a
+The unit of a task is a quarter of what it takes to read an element, add to it and store it; 2^15 of them are about a
 microsecond of one core. The numbers were fitted to the time of single launches on a Zen 4. They need to be right within
 a factor of a few: a launch that is shared in vain loses a quarter of a microsecond.
 """

@@ -21,7 +21,7 @@ SECTOR = 32  # bytes that memory hands out at least
 
 
 def blocks_for(count: Dim, each: int = THREADS) -> Dim:
-    """How many blocks share `count` pieces of work, `each` at a time."""
+    """How many blocks share `count` tasks, `each` at a time."""
     return minimum((count + (each - 1)) // each, MOST_BLOCKS)
 
 
@@ -85,7 +85,7 @@ def _bytes(size: int, offset: Dim, lane: Axis, deps: Dependence) -> int:
 
 
 def shared_cycles(count: Dim, blocks: Dim, each: int) -> Dim:
-    """The cycles of one block where `blocks` share `count` pieces of work of `each` bytes."""
+    """The cycles of one block where `blocks` share `count` tasks of `each` bytes."""
     return maximum(1, count * each // (blocks * BYTES_PER_CYCLE))
 
 

@@ -1,9 +1,9 @@
 """Programs of which sizes become known during a call, cut into programs that find all their sizes when they start.
 
 A partition takes tensors that earlier partitions stored, and reads from them the sizes that these computed, as elements
-of arguments. An op runs in the last partition that can still serve all its users, so that it can be fused with them; but
-where its operands are, if then less is carried from one partition to the next. An op that costs index arithmetic only is
-computed again in every partition that needs it. An op that runs programs of its own is a partition of its own.
+of arguments. An op runs in the last partition that can still serve all its users, so that it can be fused with them;
+but where its operands are, if then less is carried from one partition to the next. An op that costs index arithmetic
+only is computed again in every partition that needs it. An op that runs programs of its own is a partition of its own.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def parse_kernel(name: str) -> MicroKernel:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A micro-kernel, and the block of the result that one piece of work is: what a launch is told."""
+    """A micro-kernel, and the block of the result that one task is: what a launch is told."""
 
     kernel: MicroKernel
     rows: int
@@ -116,7 +116,7 @@ def variants(kernel: MicroKernel) -> tuple[MicroKernel, ...]:
 
 
 def blocks(threads: int) -> tuple[tuple[int, int], ...]:
-    """Rows and columns that pieces of work may have.
+    """Rows and columns that tasks may have.
 
     128 columns of B, 768 deep, are 384 KiB: they stay in a second-level cache while all rows go by. One thread has no
     reason for less; several share better what is cut in smaller pieces, be it few rows or few columns.

@@ -1,4 +1,4 @@
-"""Row kernels as C++: where lanes run, what is unrolled, what one piece of work is."""
+"""Row kernels as C++: where lanes run, what is unrolled, what one task is."""
 
 # JAX's functions are partly untyped; this file is about what they export.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownLambdaType=false

@@ -234,7 +234,7 @@ FEW_BLOCKS: dict[str, Callable[..., Any]] = {"points": lambda x: x * 2, "tiles":
 
 @pytest.mark.parametrize("name", FEW_BLOCKS)
 def test_loops_over_the_grid(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fewer blocks than pieces of work, as on a GPU where there are millions."""
+    """Fewer blocks than tasks, as on a GPU where there are millions."""
     monkeypatch.setattr(points, "MOST_BLOCKS", 2)
     verify(FEW_BLOCKS[name], (X,), ({"b": 61, "s": 68}, {"b": 33, "s": 96}))
 

@@ -80,7 +80,7 @@ def test_two_threads_give_what_one_gives(name: str) -> None:
     check(one, by_jax(function, arrays), name, scale=5)
     for other in (two, five):
         for a, b in zip(one, other, strict=True):
-            assert a.tobytes() == b.tobytes(), "pieces of work do not depend on who does them"
+            assert a.tobytes() == b.tobytes(), "tasks do not depend on who does them"
 
 
 SUMS_OF_SQUARES = """

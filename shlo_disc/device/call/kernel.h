@@ -49,14 +49,14 @@ struct ShloTask {
   int64_t row, column;
 };
 
-// One of several kernels that share a launch: where its buffers and sizes begin, how many pieces it has, and the work
+// One of several kernels that share a launch: where its buffers and sizes begin, how many tasks it has, and the work
 // of each.
 struct ShloPart {
   ShloKernel kernel;
   int64_t buffers, dims, extent, work;
 };
 
-// Range [begin, end) of the work of all parts. A piece belongs to the range that its first unit of work is in.
+// Range [begin, end) of the work of all parts. A task belongs to the range that its first unit of work is in.
 SHLO_INLINE void run_parts(const ShloRuntime* runtime, const ShloPart* parts, int64_t count, void* const* buffers,
                            const int64_t* dims, int64_t begin, int64_t end, void* scratch) {
   for (int64_t k = 0; k < count && end > 0; ++k) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kLine = 64;            // bytes of a cache line
 constexpr int64_t kMaxThreads = 256;
-constexpr int64_t kPiecesPerThread = 4;  // more balance the load, fewer repeat less set-up inside kernels
+constexpr int64_t kChunksPerThread = 4;  // more balance the load, fewer repeat less set-up inside kernels
 constexpr int kPolls = 32;               // between two looks at the clock
 constexpr int64_t kSpinTime = 20000;     // nanoseconds that a thread waits awake: longer than most gaps between launches
 constexpr int64_t kWorthWaking = 16;     // grains (of about a microsecond) that a thread which sleeps is woken for,
@@ -137,7 +137,7 @@ struct Pool {
   ShloKernel kernel;
   void* const* buffers;
   const int64_t* dims;
-  int64_t piece;
+  int64_t chunk;
   int64_t scratch_bytes;
   int64_t members;  // threads that share it
   Share shares[kMaxThreads];
@@ -155,9 +155,9 @@ void work(Pool* pool, int64_t number) {
   for (int64_t k = 0; k < threads; k++) {
     Share* share = &pool->shares[(number + k) % threads];
     while (__atomic_load_n(&share->next, __ATOMIC_RELAXED) < share->end) {
-      const int64_t begin = __atomic_fetch_add(&share->next, pool->piece, __ATOMIC_RELAXED);
+      const int64_t begin = __atomic_fetch_add(&share->next, pool->chunk, __ATOMIC_RELAXED);
       if (begin >= share->end) break;
-      const int64_t end = begin + pool->piece < share->end ? begin + pool->piece : share->end;
+      const int64_t end = begin + pool->chunk < share->end ? begin + pool->chunk : share->end;
       pool->kernel(&pool->head, pool->buffers, pool->dims, begin, end, memory);
     }
   }
@@ -208,16 +208,16 @@ void start(Pool* pool) {
   }
 }
 
-// Gives every thread whole pieces of its own; what is left over goes to the first threads.
+// Gives every thread whole chunks of its own; what is left over goes to the first threads.
 void divide(Pool* pool, int64_t extent, int64_t grain) {
   const int64_t threads = pool->members;
   const int64_t grains = (extent + grain - 1) / grain;
-  const int64_t pieces = threads * kPiecesPerThread;
-  pool->piece = grain * ((grains + pieces - 1) / pieces);
-  const int64_t count = (extent + pool->piece - 1) / pool->piece;
+  const int64_t chunks = threads * kChunksPerThread;
+  pool->chunk = grain * ((grains + chunks - 1) / chunks);
+  const int64_t count = (extent + pool->chunk - 1) / pool->chunk;
   int64_t at = 0;
   for (int64_t i = 0; i < threads; i++) {
-    at += (count / threads + (i < count % threads ? 1 : 0)) * pool->piece;
+    at += (count / threads + (i < count % threads ? 1 : 0)) * pool->chunk;
     pool->shares[i].end = at < extent ? at : extent;
     pool->shares[i].next = i == 0 ? 0 : pool->shares[i - 1].end;
   }
@@ -226,7 +226,7 @@ void divide(Pool* pool, int64_t extent, int64_t grain) {
 // How many threads to wake for a loop of so many grains; -1: to do it alone is sooner done.
 // Threads that are awake are free. If all sleep, launches that follow each other are waited for until together they are
 // worth a wake-up: what is lost by then is no more than that costs (the rule of ski rental).
-// The time they took is measured: a piece may be worth many grains.
+// The time they took is measured: a chunk may be worth many grains.
 int64_t wanted(Pool* pool, int64_t grains, int64_t work) {
   const int64_t sleepers = load(&pool->sleepers), awake = pool->started_workers - sleepers;
   const int64_t useful = (grains < pool->members ? grains : pool->members) - 1 - awake;
@@ -314,8 +314,8 @@ int64_t parallel(const ShloRuntime* runtime, ShloKernel kernel, void* const* buf
 // The units [begin, end) of a member. What is held has the rows of one unit for each thread, where they would be if the
 // rows of all units before it were there.
 void run_member(const ShloRuntime* runtime, const ShloMember& it, int64_t begin, int64_t end, void* scratch) {
-  const int64_t first = begin * it.unit_pieces;
-  const int64_t last = end * it.unit_pieces < it.unit_extent ? end * it.unit_pieces : it.unit_extent;
+  const int64_t first = begin * it.unit_tasks;
+  const int64_t last = end * it.unit_tasks < it.unit_extent ? end * it.unit_tasks : it.unit_extent;
   if (first >= last) return;
   if (it.held_count == 0) return it.kernel(runtime, it.buffers, it.unit_dims, first, last, scratch);
   void** const buffers = static_cast<void**>(__builtin_alloca(it.count * sizeof(void*)));

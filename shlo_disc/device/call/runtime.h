@@ -8,13 +8,13 @@ extern "C" {
 struct ShloRuntime;
 
 // Computes the part [begin, end) of a launch. `scratch` is private to the calling thread, 64-byte aligned. A kernel of
-// one piece may launch others, which need no scratch or at most as much: they run on all threads, or, if these are busy,
+// one task may launch others, which need no scratch or at most as much: they run on all threads, or, if these are busy,
 // one after the other on the calling one.
 typedef void (*ShloKernel)(const ShloRuntime* runtime, void* const* buffers, const int64_t* dims, int64_t begin,
                            int64_t end, void* scratch);
 
 // One of several launches that follow each other by rows: a launch, and how it is cut where a thread takes the same rows
-// of all of them. Then it has `unit_pieces` pieces in each unit of rows, of `unit_extent` in all, at sizes `unit_dims`.
+// of all of them. Then it has `unit_tasks` tasks in each unit of rows, of `unit_extent` in all, at sizes `unit_dims`.
 // Those of its `count` buffers that are `held` are the rows of one unit, `bytes`, for each thread in turn.
 struct ShloHeld {
   int64_t buffer, bytes;
@@ -26,7 +26,7 @@ struct ShloMember {
   const int64_t* dims;
   int64_t extent, grain, scratch_bytes;
   const int64_t* unit_dims;
-  int64_t unit_pieces, unit_extent;
+  int64_t unit_tasks, unit_extent;
   const ShloHeld* held;
   int64_t held_count, count;
 };
@@ -35,7 +35,7 @@ struct ShloMember {
 enum ShloEnd : int64_t { SHLO_DONE, SHLO_RAISED, SHLO_NO_MEMORY };  // a host call raised; no scratch memory for a kernel
 
 struct ShloRuntime {
-  // Runs `kernel` over [0, extent), split among the threads in pieces of at least `grain`; returns when all is done.
+  // Runs `kernel` over [0, extent), split among the threads in chunks of at least `grain` tasks; returns when all is done.
   // 0, and nothing was run, if the calling thread cannot have its scratch memory; others then do not take part.
   int64_t (*parallel)(const ShloRuntime* runtime, ShloKernel kernel, void* const* buffers, const int64_t* dims,
                       int64_t extent, int64_t grain, int64_t scratch_bytes);

@@ -32,12 +32,12 @@ from shlo_disc.lower_cpu.templates import CallBack, ElementTile, KernelBody, til
 
 
 def backward_extent(kernel: BackwardKernel) -> Dim:
-    """How many pieces of work there are: gradients of keys are sums over all that one piece goes over."""
+    """How many tasks there are: gradients of keys are sums over all that one task goes over."""
     return product(axis.extent for axis in kernel.batch)
 
 
 def backward_work(kernel: BackwardKernel) -> Dim:
-    """The multiplications of one piece, counted as vectors."""
+    """The multiplications of one task, counted as vectors."""
     pairs = product(axis.extent for axis in (*kernel.inner, kernel.row, kernel.key))
     widths = kernel.depth + kernel.width + sum(one.column.extent.constant or 0 for one in kernel.products)
     return pairs * widths // 16
@@ -72,7 +72,7 @@ def _words(dtype: DType, precision: Precision) -> str:
 
 
 def print_backward(kernel: BackwardKernel, name: str) -> KernelBody:
-    """A piece of work is a point of the batch, with all rows and keys."""
+    """A task is a point of the batch, with all rows and keys."""
     emit, dtype = Emitter(VectorSpelling()), kernel.q.dtype
     functions, tables = _functions(kernel, name)
     views = [kernel.q, kernel.k, kernel.g, kernel.v, *(one.right for one in kernel.products)]

@@ -43,7 +43,7 @@ _WORD = 4  # bytes
 
 
 def print_rows(kernel: AttentionKernel, name: str) -> KernelBody:
-    """Each piece of work is a block of rows of one batch; neighbours share what is laid out of keys and values."""
+    """Each task is a block of rows of one batch; neighbours share what is laid out of keys and values."""
     emit = Emitter(VectorSpelling())
     functions, hidden = _functions(kernel, name)
     rows = integer_macros("attention/attention.h")["SHLO_ATTENTION_ROWS"]

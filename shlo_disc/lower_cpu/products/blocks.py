@@ -154,7 +154,7 @@ def panel_bytes(panel: Panel, lines: Dim) -> Dim:
 
 
 def print_dot(kernel: DotKernel, kind: Multiplication, name: str, blocks: Blocks, facts: Facts) -> KernelBody:
-    """Each piece of work is one block of rows and columns of one batch; in the form for small sizes, one product."""
+    """Each task is one block of rows and columns of one batch; in the form for small sizes, one product."""
     emit = Emitter(VectorSpelling())
     operands = [x.source for x in (kernel.a, kernel.b) if not isinstance(x, Panel)]
     lines = [pointer(VectorSpelling(), k, p, written=False) for k, p in enumerate(kernel.params) if p in operands]
@@ -199,7 +199,7 @@ def _print_blocks(kernel: DotKernel, kind: Multiplication, name: str, emit: Emit
 
 
 def _run(kernel: DotKernel) -> str:
-    """How many pieces of work are one call: neighbours in a block of rows, so that rows of B are read along."""
+    """How many tasks are one call: neighbours in a block of rows, so that rows of B are read along."""
     if isinstance(kernel.a, Panel) or isinstance(kernel.b, Panel):
         return "1"
     return "min_(end - task, column_blocks - task % column_blocks)"
@@ -231,7 +231,7 @@ def _keeps(kernel: DotKernel) -> str:
 
 
 def _position(kernel: DotKernel) -> list[str]:
-    """Which block a piece of work is: blocks that share the panel that is kept come one after the other."""
+    """Which block a task is: blocks that share the panel that is kept come one after the other."""
     if _keeps(kernel) == "b":
         return [
             "const int64_t i0 = task % row_blocks * block_rows;",

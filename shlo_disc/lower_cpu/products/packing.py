@@ -1,7 +1,7 @@
 """Right operands of matrix products that are packed once, for all the calls, or turns of a loop, which read them.
 
 A kernel takes the address of packed memory after its own buffers, and null where nobody packed it. What packs is a
-kernel too: a piece of its work is one panel of columns.
+kernel too: a task is one panel of columns.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MOST_PADDING = 3  # times the columns, of what is packed
 class PackedOperand:
     """The right operand of a product as it may be packed: `sources` are read to do so.
 
-    Of these the product reads `replaced` no more. What is packed takes `bytes`. `extent` pieces of work cost so many
+    Of these the product reads `replaced` no more. What is packed takes `bytes`. `extent` tasks cost so many
     additions (`work`) each, and bytes of scratch memory. `worth`: 1 where the product would pack it in each turn of a
     loop, else 0.
     """

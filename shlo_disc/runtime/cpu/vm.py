@@ -110,7 +110,7 @@ class Vm:
             kept += (slots, dims, unit_dims, held)
             members += (self._kernels[launch.kernel].value or 0, ctypes.addressof(slots), ctypes.addressof(dims))
             members += (*map(buffers.value, sizes), ctypes.addressof(unit_dims))
-            members += (buffers.value(member.pieces), buffers.value(member.extent))
+            members += (buffers.value(member.tasks), buffers.value(member.extent))
             members += (ctypes.addressof(held), len(member.held), len(launch.buffers))
         sizes = (region.units, region.grain, region.work, region.scratch)
         done = self._region(
