@@ -1,4 +1,4 @@
-"""What the compiler hands to the runtime: plain data, which `codec` writes to files and reads back."""
+"""The compiler's output for the runtime: plain data, which `codec` writes to files and reads back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shlo_disc.signature import Argument, CheckText, Donation, Result, SizeLimit
 from shlo_disc.size_expr import SizeExpr
 from shlo_disc.target_names import HOST
 
-LARGEST_SIZE = (1 << 31) - (1 << 16)  # of a `?` of an argument: positions like `i + 1`, which masks compare, are i32
+LARGEST_SIZE = (1 << 31) - (1 << 16)  # of an argument's `?`: masks compare positions like `i + 1` as i32
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +24,10 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A part of a program, up to where sizes become known that the next part needs; or a loop, or branches.
+    """A part of a program, up to where late sizes become known that the next part needs; or a loop, or branches.
 
     Values are numbered: the arguments of the program, then the results of each partition. `inputs` are those that it
-    takes, `last` those among them that no later partition takes and no caller gets.
+    takes, `last` those among them that no later partition takes and no caller has or gets.
     """
 
     runs: Artifact | Loop | Branches
@@ -37,7 +37,7 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class Callee:
-    """A program that a partition runs, the numbers of those of its inputs that it takes, and what people call it."""
+    """A program that a partition runs, the numbers of the partition's inputs that it takes, and its name for people."""
 
     artifact: Artifact
     takes: tuple[int, ...]
@@ -46,10 +46,10 @@ class Callee:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop whose turns are calls: the first inputs are carried from turn to turn.
+    """A loop whose turns (iterations) are calls: the first inputs are carried from turn to turn.
 
-    The body returns them, then whether there is another turn: the condition is asked before the first one. The results
-    are what is carried in the end, then the sizes (i64) that `sized` names: a result and an axis. `place`: for people.
+    The body returns them, then whether there is another turn; the condition runs before the first one alone. The
+    results are the final carries, then the sizes (i64) that `sized` names: a result and an axis. `place`: for people.
     """
 
     condition: Callee
@@ -60,7 +60,7 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Branches:
-    """Programs of which the first input, an index, says which one runs: the last one for what is out of range.
+    """Programs of which one runs, chosen by the first input, an index: the last one if it is out of range.
 
     The results are its results, then the sizes that `sized` names.
     """
@@ -71,17 +71,16 @@ class Branches:
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """A compiled program, but for the machine code.
+    """A compiled program without its machine code.
 
-    `symbols` lists raw symbols first (`raw`: argument number and axis of each), then those of `unbacked_sizes`,
-    then one per entry of `late` and of `definitions`. `late` says where sizes come from that become known during a
-    call: then the program is its `partitions`, whose values numbered `returned` are its results, and has no steps
-    itself. `donations` names the arguments that a call writes to: who runs it gives it others where that is not
-    safe. `host` is the generated driver with `shlo_plan` and `shlo_run`; `steps` is the same for the VM. `free` are
-    the names of the sizes that all follow from, `raw_sizes` the first symbols in terms of them. `packings` fill
-    their last buffer once. `limits`: what no call may exceed, also tensors that are not stored. `conditions`: see
-    `host/program.py`. On a GPU indices are 32 bits wide in calls where all `index_spaces` (numbers of elements) are
-    small enough.
+    `symbols` lists raw symbols first (`raw`: argument number and axis of each), then those of `unbacked_sizes`, then
+    one per entry of `late` and of `definitions`. `late` gives the sources of late sizes. A program with `partitions`
+    consists of them, and has no steps itself: their values numbered `returned` are its results. `donations` names the
+    arguments that a call writes to: the runtime passes copies where that is not safe. `host` is the generated driver
+    with `shlo_plan` and `shlo_run`; `steps` is the same for the VM. `free` names the independent sizes, `raw_sizes` are
+    the first symbols in terms of them. `packings` fill their last buffer once. `limits`: what no call may exceed, also
+    for tensors that are not stored. `conditions`: see `host/program.py`. On a GPU indices are 32 bits wide in calls
+    where all `index_spaces` (numbers of elements) are small enough.
     """
 
     name: str
@@ -113,17 +112,17 @@ class Artifact:
 
     @property
     def given(self) -> int:
-        """How many symbols a call brings, or finds: the first ones."""
+        """The number of symbols that a call brings, or finds: the first ones."""
         return len(self.raw) + len(self.unbacked_sizes) + len(self.late)
 
     @property
     def parts(self) -> tuple[Artifact, ...]:
-        """What is compiled: the artifacts of the partitions, and of what they call, or this one."""
+        """The artifacts to be compiled: those of the partitions, and of what they call, or this one."""
         return tuple([part for _, part in self.named_parts])
 
     @property
     def named_parts(self) -> tuple[tuple[str, Artifact], ...]:
-        """The same with what people call them: `partition 1, body of the loop at model.mlir:7:3, partition 0`."""
+        """The parts with their names for people: `partition 1, body of the loop at model.mlir:7:3, partition 0`."""
         if not self.partitions:
             return (("", self),)
         found = list[tuple[str, Artifact]]()
@@ -135,7 +134,7 @@ class Artifact:
 
     @property
     def places(self) -> tuple[str, ...]:
-        """Where a call finds the value of each of them, for people."""
+        """Where a call finds the value of each `given` symbol, for people."""
         dims = (f"dimension {axis} of {self.arguments[argument].name}" for argument, axis in self.raw)
         return (*dims, *map(self._place, self.unbacked_sizes), *self.late)
 
@@ -145,7 +144,7 @@ class Artifact:
 
 
 def called(runs: Artifact | Loop | Branches) -> tuple[tuple[str, Artifact], ...]:
-    """The programs that a partition runs, each with what it is there."""
+    """The programs that a partition runs, each with its role."""
     if isinstance(runs, Artifact):
         return (("", runs),)
     callees = (runs.condition, runs.body) if isinstance(runs, Loop) else runs.branches

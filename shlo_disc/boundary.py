@@ -1,4 +1,4 @@
-"""Where exceptions that are not ours become ours: the steps of a compilation are run inside `boundary`."""
+"""Convert other exceptions to those of shlo_disc: the steps of a compilation run inside `boundary`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from shlo_disc.diagnostics import NOWHERE, InternalError, ShloDiscError, Span, T
 
 @contextmanager
 def boundary(step: str, span: Span = NOWHERE) -> Generator[None]:
-    """Let only errors of ours out of a step of the compiler, and `MemoryError`. `span`: the program, if it is read.
+    """Let only shlo_disc's errors and `MemoryError` out of a step of the compiler. `span`: the program, if it is read.
 
-    What the machine refuses is a `ToolchainError`, a program that is nested too deeply an `UnsupportedOpError`. All
-    else is a bug of ours: `InternalError`, which names the step.
+    An `OSError` becomes a `ToolchainError`; a `RecursionError`, as the program is nested too deeply, an
+    `UnsupportedOpError`. Anything else is a bug of the compiler: `InternalError`, which names the step.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Read what a user chose, and said of a program: what is none of it is refused before anything is compiled."""
+"""Validate the user's options and hints before anything is compiled."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _LIKELY = "expected values by the names of sizes such as {'s': [1, 8]}"
 
 
 def read_options(options: object, threads: int | None) -> CompileOptions:
-    """The options (None: all defaults), with a number of threads that may be given beside them.
+    """Validate options (None: all defaults), with an optional number of threads beside them.
 
-    Raises `ShloDiscError` for what is none.
+    Raises `ShloDiscError` for invalid ones.
     """
     found = CompileOptions() if options is None else options
     if not isinstance(found, CompileOptions):
@@ -63,7 +63,7 @@ def _check_paths(options: CompileOptions) -> None:
 
 
 def read_hints(constraints: object, likely: object, donate: object) -> Hints:
-    """What the caller knows of a program. Raises `ShloDiscError` for what is none of it."""
+    """Validate the caller's hints on a program. Raises `ShloDiscError` for invalid ones."""
     if isinstance(constraints, str):
         raise ShloDiscError(f"found constraints {constraints!r}, expected several such as [{constraints!r}]")
     texts = list(cast("Iterable[object]", constraints)) if isinstance(constraints, Iterable) else [constraints]

@@ -1,4 +1,4 @@
-"""What `compile` returns: a program that runs, and answers questions about itself."""
+"""What `compile` returns: a program to call, to bind arguments to, and to inspect."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from shlo_disc.size_expr import SizeExpr
 class Compiled:
     """A program that runs at any shape. Call it like the function that was exported.
 
-    From StableHLO text it takes flat arrays and returns a tuple. The results are arrays of the library that the
-    arguments are of: JAX, or on a device one of its libraries (CuPy, Torch), if one of them is, else NumPy.
+    From StableHLO text it takes flat arrays and returns a tuple. The results are arrays of the arguments' library: of
+    JAX, or on a device of one of its libraries (CuPy, Torch), if an argument is, else of NumPy.
     """
 
     def __init__(self, executable: Runnable, signature: Signature | None) -> None:
@@ -60,7 +60,7 @@ class Compiled:
     def bind(self, *args: Any, **kwargs: Any) -> Bound:
         """Fix the leading arguments, and keywords: `bound = run.bind(params)`, then `bound(x)` is `run(params, x)`.
 
-        What is bound is checked and packed once, here, and calls only look at the rest. Nothing is compiled. See
+        Bound arguments are checked and packed once, here; calls only check the others. Nothing is compiled. See
         docs/how-to/binding.md.
 
         Args:
@@ -103,9 +103,9 @@ class Compiled:
         return self._executable
 
     def explain(self, topic: str | None = None, value: str | None = None) -> str:
-        """What was known and decided, in text: about "facts", "fusion", "memory" or "schedules", or everything.
+        """Explain what was known and decided: "facts", "fusion", "memory" or "schedules", or everything.
 
-        `explain("facts", value="%42")` tells why a value of the program has its shape, link by link.
+        `explain("facts", value="%42")` shows why a value of the program has its shape, step by step.
 
         Args:
             topic: "facts", "fusion", "memory" or "schedules"; None for everything.
@@ -124,8 +124,8 @@ class Compiled:
         """The bytes of temporaries that a call with these sizes needs: `peak_memory(b=8, s=512)`.
 
         Args:
-            **sizes: a value for every size. Sizes that the program computes have names too, those of the worst turn of
-                a loop as well: `explain("facts")`.
+            **sizes: a value for every size. Sizes that the program computes have names, too, also those of a loop's
+                worst iteration: see `explain("facts")`.
 
         Returns:
             Bytes.
@@ -153,20 +153,20 @@ class Compiled:
             The size.
 
         Raises:
-            ShloDiscError: an unknown size, a budget that is none or too small for any value, or memory that does not
+            ShloDiscError: an unknown size, a budget that is invalid or too small for any value, or memory that does not
                 grow with the size.
         """
         return largest_size(self._executable.artifact, symbol, budget, sizes)
 
     def explain_dispatch(self, **sizes: int) -> str:
-        """Print which schedule each matrix product takes at these sizes: `explain_dispatch(s=77)`.
+        """Describe which schedule each matrix product takes at these sizes: `explain_dispatch(s=77)`.
 
         Args:
             **sizes: a value for every size.
 
         Returns:
-            A line per product: what is padding, how many threads are busy, how long it is expected to take, and takes
-            on arrays of zeros.
+            Lines per product: the share of padding, the busy threads, the predicted time, and the measured time on
+            arrays of zeros.
 
         Raises:
             ShloDiscError: an unknown size, a program in partitions, or one that does not run on the CPU.
@@ -205,7 +205,7 @@ class Compiled:
 
 
 class Bound:
-    """A program some of whose arguments are bound: called with the others, from several threads if need be."""
+    """A program with bound arguments: called with the others, also from several threads at once."""
 
     def __init__(
         self, executable: Runnable, signature: Signature | None, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -241,8 +241,8 @@ class Bound:
     def rebind(self, *args: Any, **kwargs: Any) -> None:
         """Replace what is bound. Nothing is compiled.
 
-        Calls that run at this moment end with what they began with; those that begin after this return see the new
-        arrays, all of them.
+        Calls that are running finish with the arrays that they began with; those that begin after this returns take all
+        of the new arrays.
 
         Args:
             *args: arrays of the same shapes and dtypes as those that are bound.
@@ -264,7 +264,7 @@ class Bound:
 
     @property
     def memory(self) -> BoundMemory:
-        """Bytes of what is bound: as it was given, as it is kept, and of packed copies."""
+        """Bytes of the bound arguments: given, kept, and packed."""
         return self._executable.bound_memory
 
     @property
@@ -274,11 +274,11 @@ class Bound:
 
     @property
     def stats(self) -> Stats:
-        """Those of the compiled program: calls are counted together."""
+        """The statistics of the compiled program: calls are counted together."""
         return self._executable.stats
 
     def explain(self) -> str:
-        """What is bound, what is packed, and what that takes.
+        """Describe what is bound, what is packed, and the memory of both.
 
         Returns:
             Lines of text for a terminal.
@@ -305,7 +305,7 @@ def _quick(executable: Runnable, signature: Signature | None) -> Callable[..., A
 
 
 def _served(entry: Entry, signature: Signature | None) -> Callable[..., Any] | None:
-    """The function of C that serves a whole call, if it knows the pytrees."""
+    """The C function that serves a whole call, if it supports the pytrees."""
     if signature is None:
         args, result = tuple(range(entry.arguments)), tuple(range(entry.results))
         return entry.tree(args, result, args)
@@ -319,7 +319,7 @@ def _call(executable: Runnable, signature: Signature | None, args: tuple[Any, ..
             return signature.unflatten(executable.mirror(signature.flatten(args, kwargs)))
         _refuse_keywords(kwargs)
         return executable.mirror(args)
-    except ctypes.ArgumentError as error:  # what ctypes makes of a lack of memory for one
+    except ctypes.ArgumentError as error:  # ctypes raises it if there is no memory for one
         raise MemoryError("no memory for the arguments of a call") from error
 
 

@@ -1,4 +1,4 @@
-"""What computes the custom calls of programs: functions that users register under the name of a target."""
+"""Custom calls of programs: users register functions for them under the name of a target."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ _hooks: dict[tuple[str, str], Hook] = {}
 def register_custom_call(target: str, function: Callable[..., Any], *, device: str = HOST, out: bool = False) -> None:
     """Compute `stablehlo.custom_call @target` by a function, in place of one registered before.
 
-    The function must be pure: calls of which no result is read are left out, equal ones made once, in any order, unless
-    the op has `has_side_effect`. What it raises leaves the call of the program, with a note that names the op.
+    The function must be pure: calls of which no result is read are omitted, equal ones are merged, and the order may
+    change, unless the op has `has_side_effect`. Its exceptions propagate from the call of the program, with a note that
+    names the op.
 
     Args:
         target: the name of the custom call's target.
@@ -83,8 +84,8 @@ class CustomCall:
     ) -> None:
         """Fill the results by the function that is registered now. Raises `ShloDiscError` if there is none.
 
-        `as_array` sees what it returned as an array of the device. Raises `ArgumentTypeError` or `RuntimeShapeError` if
-        that is not what the op states.
+        `as_array` views what it returned as an array of the device. Raises `ArgumentTypeError` or `RuntimeShapeError`
+        if that differs from the types of the op.
         """
         hook = find_hook(self.target, device)
         if hook is None:

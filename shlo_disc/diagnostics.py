@@ -9,14 +9,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import SupportsIndex, cast
 
-# What a terminal obeys or hides instead of showing it: control characters, marks that change the direction of text,
-# separators of lines, halves of characters.
+# Characters that a terminal interprets or hides: control characters, marks of text direction, line separators, lone
+# surrogates.
 _UNSEEN = "\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
 _CONTROLS, _BREAKS = re.compile(f"[{_UNSEEN}]"), re.compile(f"[\t\n{_UNSEEN}]")
 
 
 def printable(text: str) -> str:
-    r"""Escape what a terminal would obey instead of showing it; line breaks and tabs remain.
+    r"""Escape characters that a terminal would interpret; line breaks and tabs remain.
 
     >>> print(printable("a\x1b[31mb"))
     a\x1b[31mb
@@ -25,7 +25,7 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""Escape line breaks and tabs too: text of a user's as a part of a line of ours.
+    r"""Escape line breaks and tabs, too: for text of the user within a line.
 
     >>> print(one_line("a\nb"))
     a\nb
@@ -60,7 +60,7 @@ def _columns(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One text that was given to the compiler, and the name the user knows it by."""
+    """A text given to the compiler, and its file name for the user."""
 
     file: str
     text: str
@@ -121,13 +121,13 @@ class Span:
           %1 = stablehlo.tan %0
                ^^^^^^^^^^^^^
         """
-        if not self.source.text:  # of a file without text there is nothing to show
+        if not self.source.text:  # without text there is no line to show
             return f"{one_line(self.source.file)}: error: {message}"
         return f"{self.where()}: error: {message}\n{self.excerpt()}"
 
 
 def from_line(origin: str) -> str:
-    r"""Write the line of an error that names the user's own source, if it is known.
+    r"""Format the line of an error that names the user's own source, if it is known.
 
     >>> from_line("model.py:17")
     '\n  from: model.py:17'
@@ -159,10 +159,10 @@ class ShloDiscError(Exception):
 class CompileError(ShloDiscError):
     """The user's program cannot be compiled as it stands.
 
-    The message has one shape: `file:line:col: error: what`, the source line, carets, then
-    `from:` with the line of Python that the op came from, `note:` lines for other places and a
-    `help:` line with the remedy. Who raises the error need not know its `origin`: it is filled in
-    where the error leaves a stage that knows the module (`parse.origins`).
+    The message has one shape: `file:line:col: error: what`, the source line, carets, then `from:` with the line of
+    Python that the op came from, `note:` lines for other places and a `help:` line with the remedy. `origin` may be
+    left empty where the error is raised: it is filled in where the error leaves a stage that has the module
+    (`parse.origins`).
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class CompileError(ShloDiscError):
 
 
 class ParseError(CompileError):
-    """The text is not StableHLO, or a constraint is none."""
+    """The text is not StableHLO, or a constraint is malformed."""
 
 
 class VerifyError(CompileError):
@@ -195,7 +195,7 @@ class ShapeError(CompileError):
 
 
 class UnsupportedOpError(CompileError):
-    """The program uses something that shlo_disc does not know yet."""
+    """The program uses something that shlo_disc does not support yet."""
 
 
 class RuntimeShapeError(ShloDiscError, ValueError):
@@ -206,15 +206,15 @@ class RuntimeShapeError(ShloDiscError, ValueError):
 
 
 class ArgumentTypeError(ShloDiscError, TypeError):
-    """The arrays of a call are of the wrong number, dtype or rank; or what should be a program is none."""
+    """The arrays of a call have a wrong number, dtype or rank; or an object is not a program."""
 
 
 class ToolchainError(ShloDiscError):
-    """No usable compiler, or it failed on generated code; the message says how to mend it."""
+    """No usable compiler, or it failed on generated code; the message says how to fix that."""
 
 
 class CacheWarning(UserWarning):
-    """The cache's folder cannot be used. What is compiled is kept in a temporary folder until the process ends."""
+    """The cache's folder cannot be used. Compiled code is kept in a temporary folder until the process ends."""
 
 
 class InternalError(ShloDiscError):

@@ -2,7 +2,7 @@
 # JAX has no types here; nothing untyped leaves this module.
 """`jax.export.Exported` as input: its text, the names of its arguments, its pytrees, its platforms.
 
-The one place that touches JAX. Whoever holds an `Exported` has JAX, so it is imported only here, when one comes in.
+JAX is imported only when an export comes in, as an object or as bytes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Signature:
     kept: tuple[int, ...]  # the leaves that the program takes
     platform: int  # the position of the device among the platforms of the export
     is_flat: bool  # every positional argument is one leaf, and the program takes all of them
-    leading: int = 0  # positional arguments before these, which are bound
+    leading: int = 0  # the number of bound positional arguments before these
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ class Signature:
     def flatten(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any]:
         """The leaves that the program takes; `ArgumentTypeError` if the pytree is another one."""
         if self.is_flat and not kwargs and len(args) == len(self.names):
-            return args  # were one of them a pytree, it would be refused as no array
+            return args  # a pytree among them is refused later, as it is no array
         import jax  # noqa: PLC0415
 
         leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
@@ -58,7 +58,7 @@ class Signature:
         return args, kwargs, self.out_tree.unflatten(range(self.out_tree.num_leaves))
 
     def split(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[SignaturePart, SignaturePart]:
-        """The signatures of as many leading arguments with these keywords, and of all other arguments.
+        """The signatures of the arguments that are given here, and of all others.
 
         Raises `ArgumentTypeError` if the exported function has fewer arguments, or none of such a name.
         """
@@ -73,7 +73,7 @@ class Signature:
         return self._part(bound, 0), self._part(rest, len(args))
 
     def _part(self, numbers: tuple[tuple[Any, ...], dict[str, Any]], leading: int) -> SignaturePart:
-        """The signature of some arguments, given with the numbers of all leaves in the places of these."""
+        """The signature of some arguments, given as pytrees of the numbers of their leaves."""
         import jax  # noqa: PLC0415
 
         leaves, tree = jax.tree_util.tree_flatten(numbers)
@@ -116,12 +116,12 @@ class SignaturePart:
 
 
 def is_exported(program: object) -> bool:
-    """Whether this is a `jax.export.Exported`, told without importing JAX."""
+    """Whether this is a `jax.export.Exported`, determined without importing JAX."""
     return type(program).__name__ == "Exported" and hasattr(program, "mlir_module")
 
 
 def looks_serialized(data: bytes) -> bool:
-    """Whether bytes may be what `Exported.serialize` gives: neither text nor MLIR bytecode, but with that in it."""
+    """Whether bytes may be what `Exported.serialize` returns: they contain MLIR bytecode, but do not begin with it."""
     return b"ML\xefR" in data[4:] and not data.startswith(b"ML\xefR")
 
 
@@ -133,14 +133,14 @@ def deserialize(data: bytes) -> Any:
         raise ShloDiscError("a serialized export is read by JAX, which is not installed") from error
     try:
         return export.deserialize(bytearray(data))
-    except Exception as error:  # flatbuffers raises whatever the damaged bytes lead it to
+    except Exception as error:  # flatbuffers may raise anything for damaged bytes
         raise ShloDiscError(f"expected a serialized jax.export.Exported, found other bytes ({error})") from error
 
 
 def read_exported(exported: Any, platform: str = "cpu", *, isolate: bool | None = None) -> tuple[str, str, Signature]:
-    """The text, the name and the signature of an export; of several platforms `platform` is the one that counts.
+    """The text, the name and the signature of an export; `platform` selects one of several platforms.
 
-    `isolate`: whether its bytecode is read in a process of its own; None if it was deserialized.
+    `isolate`: whether its bytecode is read in a process of its own; None: only if the export was deserialized.
     """
     import jax  # noqa: PLC0415
 
@@ -168,12 +168,12 @@ def _text(exported: Any, name: str, *, isolate: bool) -> str:
         return read_bytecode(exported.mlir_module_serialized, name, isolate=True)
     try:
         return exported.mlir_module()
-    except Exception as error:  # jaxlib raises whatever the bytes lead it to
+    except Exception as error:  # jaxlib may raise anything for such bytes
         raise ParseError(f"expected an export that jaxlib can read: {error}", Span(Source(name, ""), 0, 0)) from error
 
 
 def _is_deserialized(exported: Any) -> bool:
-    """Whether an export comes from bytes: only `jax.export.export` knows how the function is differentiated."""
+    """Whether an export comes from bytes: else its `_get_vjp` is a function of JAX's export module."""
     gradient = getattr(exported, "_get_vjp", None)
     return getattr(gradient, "__module__", None) != "jax._src.export._export"
 

@@ -1,4 +1,4 @@
-"""Python's collector of cycles, off while programs are compiled."""
+"""Pause of Python's cyclic garbage collector during compilation."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 
 class _GcPause:
-    """Keeps Python's collector of cycles off while any thread is inside; the last one out leaves it as it was found.
+    """Disables the cyclic garbage collector while any thread is inside; the last one restores its state.
 
-    The collector walks all that lives each time that enough was allocated. A compilation allocates graphs that live to
-    its end: the walks took up to half of its time and freed a twentieth of its memory.
+    The collector traverses all live objects each time that enough was allocated. A compilation allocates graphs that
+    live until its end: the traversals took up to half of its time and freed a twentieth of its memory.
     """
 
     def __init__(self) -> None:

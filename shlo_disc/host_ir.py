@@ -1,7 +1,7 @@
 """The steps of a host program, and where its buffers are: one IR from the plan of the compiler to the runtime.
 
-Types are generic in their sizes `S`: dims while the compiler plans, `SizeExpr` in an artifact. A step of the plan knows
-what it was made from (`M`); in an artifact that is None.
+Types are generic in their sizes `S`: dims while the compiler plans, `SizeExpr` in an artifact. In the plan, buffers and
+control steps refer to their source (`made`, of type `M`); in an artifact that is None.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from shlo_disc.schedules.candidates import Candidate
 from shlo_disc.schedules.model import Rates
 from shlo_disc.size_expr import SizeExpr
 
-Slot: TypeAlias = int  # a number of a buffer of the program
+Slot: TypeAlias = int  # the number of a buffer of the program
 BufferKind: TypeAlias = Literal["argument", "result", "constant", "arena", "packed", "null"]
 S = TypeVar("S", default=SizeExpr)
 M = TypeVar("M", default=None)
@@ -25,15 +25,15 @@ _NOTHING = cast("Any", None)
 
 @dataclass(frozen=True, slots=True)
 class Buffer(Generic[S, M]):
-    """Where the bytes of a buffer are: `size` of them.
+    """Where the `size` bytes of a buffer are.
 
-    `kind` is `argument`, `result` or `constant` (by `number`), `arena` (at byte `offset`), `packed` (what its packing
-    left, or a null pointer), or `null`. It holds what is needed from moment `first` to moment `last`, inclusive (never
-    if `first` is larger). Moments count the leaves of the program's steps from 0, and each reading of a loop's flag
-    (between condition and body) or of a branch's number. Buffers of the same `memory` (a slot) are one piece of memory
-    at different times; None: no other buffer is. `packed`: an operand packed before a loop, which this buffer aliases
-    when present; else it is in the arena, or (of size 0) a null pointer. `whole`: bytes of all its rows, of which there
-    are only those of one unit for each thread, if the region has units (`Member.held`).
+    `kind` is `argument`, `result` or `constant` (by `number`), `arena` (at byte `offset`), `packed` (filled by its
+    packing, or a null pointer), or `null`. It is live from moment `first` to moment `last`, inclusive (never if `first`
+    is larger). Moments number, from 0, the leaves of the program's steps, and the reads of a loop's flag (between
+    condition and body) and of a branch's index. Buffers of the same `memory` (a slot) share it at different times;
+    None: no other buffer shares it. `packed`: for operands packed before a loop, the slot of those packed once for many
+    calls, which this buffer aliases when present; else it is in the arena, or (of size 0) a null pointer. `whole`:
+    bytes of all its rows, of which only one unit for each thread exists, if the region has units (`Member.held`).
     """
 
     kind: BufferKind
@@ -53,10 +53,10 @@ class Buffer(Generic[S, M]):
 
 @dataclass(frozen=True, slots=True)
 class Selection(Generic[S]):
-    """How a product `m x n x k` of a launch, or all of a batch, is computed: by the candidate of a number.
+    """How a product `m x n x k` of a launch, or all of a batch, is computed: by candidate `number`.
 
-    Without candidates the prelude chooses. `rates` are those of the candidates' micro-kernels, on one of so many
-    `threads`. `product` names it; `how` says, for people, what the choice was made by.
+    Without candidates the prelude chooses. `rates` are those of the candidates' micro-kernels, on one of `threads`
+    threads. `product` names it; `how` is the basis of the choice, for people.
     """
 
     product: str
@@ -75,8 +75,8 @@ class Selection(Generic[S]):
 class Launch(Generic[S]):
     """Run a kernel over `[0, extent)`, split among threads in ranges of at least `grain` tasks (not if `extent` is 0).
 
-    A kernel is a `ShloKernel` of `device/call/runtime.h`. `replaced`: slots not read if others are there.
-    Skipped if there is a buffer in `unless`.
+    A kernel is a `ShloKernel` of `device/call/runtime.h`. `replaced`: pairs of slots, of which the first is not read if
+    there is a buffer in the second. Skipped if there is a buffer in `unless`.
     """
 
     kernel: str
@@ -95,7 +95,7 @@ L = TypeVar("L", default=Launch)
 
 @dataclass(frozen=True, slots=True)
 class Held(Generic[S]):
-    """The buffer at a position of a launch's is the rows of one unit, `size` bytes, for each thread."""
+    """The buffer at `position` of a launch has only the rows of one unit, `size` bytes, for each thread."""
 
     position: int
     size: S
@@ -103,9 +103,9 @@ class Held(Generic[S]):
 
 @dataclass(frozen=True, slots=True)
 class Member(Generic[S, L]):
-    """A launch of a region: its `tasks` in each unit of rows, of `extent` in all, at the sizes that `symbols` name.
+    """A launch of a region: `tasks` in each unit of rows, `extent` in all, at the sizes that `symbols` name.
 
-    `held`: those of its buffers of which each thread has only the rows of a unit.
+    `held`: its buffers of which each thread has only the rows of a unit.
     """
 
     launch: L
@@ -119,8 +119,8 @@ class Member(Generic[S, L]):
 class LaunchGroup(Generic[S, L]):
     """Launches by rows: a thread goes through all of them for units of `rows` rows, with no barrier in between.
 
-    Threads share the `units` in tasks of at least `grain`; `work` is that of all, in grains of launches. If there are
-    no units, or one thread, it is a launch after the other.
+    Threads share the `units` in ranges of at least `grain`; `work` is that of all, in grains of launches. Launches run
+    one after the other if there are no units, or if one thread takes part and nothing is held.
     """
 
     members: tuple[Member[S, L], ...]
@@ -132,7 +132,7 @@ class LaunchGroup(Generic[S, L]):
 
     @property
     def launches(self) -> tuple[L, ...]:
-        """In order."""
+        """The launches of the members, in order."""
         return tuple([member.launch for member in self.members])
 
 
@@ -176,16 +176,16 @@ class Constant:
     data: bytes
 
 
-# What a function of Python is told about a call: nothing that is not plain data.
+# What a Python function gets as attributes of a call: plain data only.
 HostValue: TypeAlias = int | str | Constant | tuple["HostValue", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class HostCall:
-    """Call a function of Python that reads `operands` and fills `results`, whole. `number` counts them from 0.
+    """Call a Python function that reads `operands` and fills `results`, whole. `number` counts the calls from 0.
 
-    `callee` is a name in `runtime/callees.py`, `attributes` is what it wants to know: numbers, strings, arrays,
-    and tuples of them. `library`: what computes it, for people. `place`: which op of which line this is, for errors.
+    `callee` is a name in `runtime/callees.py`, `attributes` are its parameters: numbers, strings, arrays, and tuples
+    of them. `library`: what computes it, for people. `place`: the op and its line, for errors.
     """
 
     number: int
@@ -204,7 +204,7 @@ class GridLaunch(Generic[S]):
     A kernel is `void name(T* …, int64_t …)`: a pointer per entry of `buffers`, then a number per entry of `symbols`.
     `shared` is its dynamic shared memory in bytes. For the launch table, in clock cycles: `cycles` is how long one
     block keeps a multiprocessor busy (its share of memory traffic or arithmetic), `latency` how long one block takes at
-    least (the longest chain of steps that wait for each other). `pipelined`: a block loads ahead while it computes.
+    least (the longest chain of dependent steps). `pipelined`: a block loads ahead while it computes.
     """
 
     kernel: str
@@ -269,7 +269,7 @@ Command: TypeAlias = GridLaunch[S] | Product[S] | Fill | Copy
 
 @dataclass(frozen=True, slots=True)
 class Guard(Generic[S]):
-    """A demand on sizes: `lhs relation rhs`."""
+    """A condition on sizes: `lhs relation rhs`."""
 
     lhs: S
     relation: Literal["==", "<=", ">="]

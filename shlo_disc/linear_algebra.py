@@ -1,7 +1,7 @@
-"""LAPACK's routines on batches of NumPy arrays, by NumPy and SciPy: the meaning of our ops of linear algebra.
+"""LAPACK's routines on batches of NumPy arrays, by NumPy and SciPy: the semantics of the linear algebra ops.
 
-The reference interpreter computes by them, and programs for other devices what no library has. NumPy where its
-function is the same, written out where that is short, else SciPy's wrappers, one matrix at a time.
+The reference interpreter uses them, and so do programs for devices whose libraries lack a routine. A routine is NumPy's
+function where that is the same, written out where that is short, else SciPy's wrapper, one matrix at a time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Arrays: TypeAlias = tuple[NDArray[Any], ...]
 
 @dataclass(frozen=True, slots=True)
 class Routine:
-    """A routine by LAPACK's name for real numbers, and its arguments that are no arrays.
+    """A routine, by LAPACK's name for real numbers, and its arguments other than arrays.
 
     `options` are letters, in LAPACK's order; `numbers` the bounds of gehrd.
     """
@@ -46,7 +46,7 @@ class Routine:
 
 
 _Values: TypeAlias = tuple[Any, ...]  # arrays and numbers
-_Matrices: TypeAlias = Callable[[Routine, Arrays], _Values]  # what a routine makes of one matrix of every operand
+_Matrices: TypeAlias = Callable[[Routine, Arrays], _Values]  # computes a routine for one matrix of every operand
 
 
 def _routine(name: str, x: NDArray[Any]) -> Any:
@@ -72,7 +72,7 @@ def _potrf(call: Routine, inputs: Arrays) -> _Values:
 
 
 def _cholesky(call: Routine, inputs: Arrays) -> _Values:
-    """NumPy takes the lower triangle. Without a factor all of it is NaN; NumPy's can be one that NaN has spread in."""
+    """Factorize by NumPy, which reads the lower triangle; all NaN if there is no factor, or NaN on its diagonal."""
     (a,), uplo = inputs, call.options
     lower = a if uplo == "L" else a.conj().T
     try:
@@ -127,7 +127,7 @@ def _geqrf(_: Routine, inputs: Arrays) -> _Values:
 
 
 def _geqp3(_: Routine, inputs: Arrays) -> _Values:
-    """SciPy's wrapper takes no `jpvt`: columns that are to stay in front are refused."""
+    """Factorize with free columns only: SciPy's wrapper takes no `jpvt` for columns that stay in front."""
     a, first = inputs
     assert not first.any(), "the reference has free columns only"
     if not a.size:
@@ -158,12 +158,12 @@ def _ormqr(call: Routine, inputs: Arrays) -> _Values:
 
 
 def _decomposed(routine: str) -> _Matrices:
-    """Singular values, and the vectors that are asked for: all, as many as values, none."""
+    """A singular value decomposition with all vectors, with as many as values, or without any."""
 
     def of_one(call: Routine, inputs: Arrays) -> _Values:
         (a,), job = inputs, call.options
         m, n = a.shape
-        if not np.isfinite(a).all():  # LAPACK may never end; info is what its newer versions say of a NaN
+        if not np.isfinite(a).all():  # LAPACK may not terminate; info is that of newer versions for NaN
             rows, columns = (m, n) if job == "A" else (min(m, n),) * 2
             shapes = (m, rows), (min(m, n),), (columns, n)
             u, s, v, info = *(np.full(shape, np.nan) for shape in shapes), -4
@@ -196,7 +196,7 @@ def _sytrd(call: Routine, inputs: Arrays) -> _Values:
 
 
 def _geev(call: Routine, inputs: Arrays) -> _Values:
-    """Matrices that are not finite have the info -4 and NaN everywhere, as with jaxlib (which leaves the rest open)."""
+    """Eigenvalues; for matrices that are not finite, info is -4 as in jaxlib, and all results are NaN."""
     (a,), jobs = inputs, call.options
     n, is_complex = len(a), a.dtype.kind == "c"
     to_complex = np.result_type(a.dtype, np.complex64)
@@ -213,7 +213,7 @@ def _geev(call: Routine, inputs: Arrays) -> _Values:
 
 
 def _unpacked(columns: NDArray[Any], imaginary: NDArray[Any]) -> NDArray[Any]:
-    """A pair of conjugate eigenvectors is in two columns: the real and the imaginary part of the first."""
+    """Unpack conjugate pairs of eigenvectors: two columns hold the real and the imaginary part of the first."""
     found = columns.astype(np.result_type(columns.dtype, np.complex64))
     for k in np.flatnonzero(imaginary > 0):
         found[:, k] = columns[:, k] + 1j * columns[:, k + 1]
@@ -244,7 +244,7 @@ def _gehrd(call: Routine, inputs: Arrays) -> _Values:
 
 
 def _gtsv(_: Routine, inputs: Arrays) -> _Values:
-    """The first element of the lower diagonal, as the last of the upper one, stands for nothing and stays."""
+    """Solve; the first element of the lower diagonal and the last of the upper one are unused, and stay."""
     lower, diagonal, upper, b = inputs
     if not b.size:
         return lower, diagonal, upper, b, np.int32(0)
@@ -253,7 +253,7 @@ def _gtsv(_: Routine, inputs: Arrays) -> _Values:
 
 
 def _gtsv_perturbed(_: Routine, inputs: Arrays) -> _Values:
-    """Elimination with interchanges of neighbours, as LAPACK's lagtf; a pivot too small to divide by is moved off 0."""
+    """Eliminate with interchanges of adjacent rows, as LAPACK's lagtf; a pivot too small to divide by is perturbed."""
     lower, diagonal, upper, x = (np.array(one) for one in inputs)
     n, tiny = len(x), float(np.finfo(x.dtype).tiny)
     bands = np.stack([diagonal, upper, np.zeros_like(upper)], -1)  # the rows of the triangular factor
@@ -288,7 +288,7 @@ def _gtsv_perturbed(_: Routine, inputs: Arrays) -> _Values:
 
 
 def _cholesky_update(_: Routine, inputs: Arrays) -> _Values:
-    """One rotation for each row: it makes an element of the vector 0 (LINPACK's `chud`)."""
+    """Apply one Givens rotation per row, which zeroes an element of the vector (LINPACK's `chud`)."""
     factor, w = (np.array(one) for one in inputs)
     for k in range(len(w)):
         length = np.hypot(factor[k, k], w[k])
@@ -298,7 +298,7 @@ def _cholesky_update(_: Routine, inputs: Arrays) -> _Values:
 
 
 def _sparse_solve(_: Routine, inputs: Arrays) -> _Values:
-    """By SuperLU; NaN where the matrix is singular. Raises `ShloDiscError` if the numbers make no matrix."""
+    """Solve by SuperLU; NaN where the matrix is singular. Raises `ShloDiscError` for an invalid CSR matrix."""
     from scipy import sparse  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs]
 
     data, columns, starts, b = inputs
@@ -319,15 +319,15 @@ def _sparse_solve(_: Routine, inputs: Arrays) -> _Values:
 
 
 def _permute(pivots: NDArray[Any], rows: NDArray[Any]) -> None:
-    """Interchanges of rows, from 0, as the order that they leave behind."""
+    """Convert row interchanges, numbered from 0, to the permutation that they result in."""
     rows[...] = np.arange(rows.shape[-1])
     for at in np.ndindex(pivots.shape[:-1]):
         for k, other in enumerate(pivots[at]):
             rows[at][[k, other]] = rows[at][[other, k]]
 
 
-_PERMUTATION = "pivots_to_permutation"  # no routine of LAPACK
-# What computes one matrix, and the rank of its first operand.
+_PERMUTATION = "pivots_to_permutation"  # not a routine of LAPACK
+# The function for one matrix, and the rank of its first operand.
 _ROUTINES: Mapping[str, tuple[_Matrices, int]] = {
     "potrf": (_potrf, 2),
     "cholesky": (_cholesky, 2),

@@ -1,4 +1,4 @@
-"""What a user may choose, and say about a program beyond its text."""
+"""Options of a compilation, and hints about a program beyond its text."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ FusionRules: TypeAlias = Literal["none", "full"]
 
 @dataclass(frozen=True, slots=True)
 class CompileOptions:
-    """What a user may choose. Every field has a default that is right for most programs.
+    """Options of a compilation. Every field has a default that is right for most programs.
 
     Attributes:
         driver: "c", the generated host program, or "vm", which runs the same program step by step.
         compiler: a path, or "clang", "gcc" or "zig"; None takes the best one there is.
         optimize: the compiler's -O level, 0 to 3.
-        threads: of a call; None takes `$OMP_NUM_THREADS`, else all cores this process may use
+        threads: the number for a call; None takes `$OMP_NUM_THREADS`, else all cores this process may use
             (docs/explanation/threads.md).
         cache_dir: None takes $XDG_CACHE_HOME/shlo_disc, or ~/.cache/shlo_disc. A folder that cannot be used, or that
-            others may write to, is a `CacheWarning` (docs/reference/cache.md).
+            others may write to, causes a `CacheWarning` (docs/reference/cache.md).
         fusion: "full" merges operations into one kernel where that is legal and pays; "none" gives every operation a
             kernel of its own.
-        graphs: where the device can, record the launches of a signature that comes back, and replay them.
+        graphs: where the device can, record the launches of a repeated signature, and replay them.
         matmul_precision: "default" lets a GPU round the f32 inputs of matrix products to TF32, as XLA does, and a CPU
             multiply bf16 by dot products of pairs (docs/explanation/kernels.md); "highest" does neither.
-        schedules: what matrix products are scheduled by (`shlo_disc.tune` gives them); None takes the best that is
-            known of this CPU and of the program.
-        trace_selection: keep which schedule each call took, for `Compiled.selections`.
-        compiler_seconds: how long the compiler may take for one file; None for as long as it likes.
-        isolate_reader: read MLIR bytecode in a process of its own, as damaged bytecode can end the process that reads
+        schedules: schedules of matrix products (`shlo_disc.tune` returns them); None takes the best ones known for this
+            CPU and for the program.
+        trace_selection: log which schedules each call took, for `Compiled.selections`.
+        compiler_seconds: the compiler's time limit for one file; None for none.
+        isolate_reader: read MLIR bytecode in a process of its own, as damaged bytecode can crash the process that reads
             it; it takes 0.2 s. None does so where bytes, files or deserialized exports are given, False never.
     """
 
@@ -52,7 +52,7 @@ class CompileOptions:
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What the caller knows of one program beyond its text.
+    """Hints about one program beyond its text.
 
     `constraints`: in JAX's language, such as `mod(b, 8) == 0` or `s <= 2*t`; checked at every call. `likely`: values
     that a size often has; they guide choices and are never relied on. `donated`: numbers of arguments whose memory a

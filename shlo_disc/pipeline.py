@@ -52,7 +52,7 @@ from shlo_disc.targets import default_target, target_named
 from shlo_disc.verify.ops import verify
 
 _DEFAULTS, _NO_HINTS = CompileOptions(), Hints()
-KERNEL_FILES = 2  # compiled side by side, if there are cores for it; more cost more in headers than they save
+KERNEL_FILES = 2  # compiled in parallel, if there are cores for it; more cost more in headers than they save
 
 
 class Stopwatch:
@@ -85,7 +85,7 @@ class Stopwatch:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One compilation: for which device, how, with what the caller knows of the program."""
+    """One compilation: the device, the options, and what the caller declares about the program."""
 
     device: str = HOST
     options: CompileOptions = _DEFAULTS
@@ -95,7 +95,7 @@ class Request:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What the artifact depends on besides the text and the compiler, if the options name the fusion planner."""
+        """The cache key besides the text and the compiler; valid only if the options name the fusion planner."""
         signature, options = self.signature, self.options
         known = () if signature is None else (*signature.arguments, str(signature.platform))
         chosen = (options.fusion, options.matmul_precision, self.device)
@@ -104,7 +104,7 @@ class Request:
 
 @gc_paused()
 def compile_text(text: str, file: str, request: Request, watch: Stopwatch, fuse: Fuse | None = None) -> Artifact:
-    """StableHLO text to an artifact: parse, verify, prove, fuse, generate. `fuse`: that of `compile_module`."""
+    """StableHLO text to an artifact: parse, verify, prove, fuse, generate. `fuse`: as in `compile_module`."""
     with watch.stage("parse"):
         module = parse_module(text, file)
         if request.signature is not None:
@@ -114,7 +114,7 @@ def compile_text(text: str, file: str, request: Request, watch: Stopwatch, fuse:
 
 @gc_paused()
 def compile_module(module: Module, request: Request, watch: Stopwatch, fuse: Fuse | None = None) -> Artifact:
-    """The same from a module on.
+    """Compile a parsed module to an artifact.
 
     `fuse` is the fusion planner; None takes the one that the options name. An artifact of another planner must not be
     cached by `request.key`, which does not identify it. Only `compile_for` caches artifacts, and it passes no planner.
@@ -135,7 +135,7 @@ def compile_module(module: Module, request: Request, watch: Stopwatch, fuse: Fus
 
 @dataclass(frozen=True, slots=True)
 class _Generator:
-    """Makes artifacts of programs. `is_inner`: of what a loop runs, or a branch, whose sizes `turns` name."""
+    """Makes artifacts. `is_inner`: of a loop's or a branch's program; `turns` names sizes that become known in it."""
 
     module: Module
     request: Request
@@ -145,7 +145,7 @@ class _Generator:
     is_inner: bool = False
 
     def whole(self, program: Program, names: Sequence[str], donated: frozenset[int]) -> tuple[Artifact, Need]:
-        """The artifact of a program as it was legalized, and the memory that it needs."""
+        """The artifact of a legalized program, and the memory that it needs."""
         with self.watch.stage("passes"):
             generator = target_named(self.request.device).generator()
             for step in (*generator.first, *PASSES, *generator.last):
@@ -160,7 +160,7 @@ class _Generator:
         return artifact, with_results(program, need) if self.is_inner else need
 
     def __call__(self, program: Program, names: Sequence[str], donated: frozenset[int]) -> tuple[HostProgram, Artifact]:
-        """The artifact of a program that knows all its sizes when it starts; `names` are those of its arguments."""
+        """The host program and artifact of a program without late sizes; `names` are those of its arguments."""
         with self.watch.stage("generate"):
             points = likely_points(program, dict(self.request.hints.likely))
             host, driver, kernels = _generate(program, self.request, points, self.fuse, donated)
@@ -170,9 +170,9 @@ class _Generator:
         return host, replace(artifact, device=self.request.device)
 
     def partitions(self, program: Program, names: Sequence[str], donated: frozenset[int]) -> tuple[Artifact, Need]:
-        """The artifact of a program in partitions: a donated argument is overwritten by the last one, if it takes it.
+        """The artifact of a program in partitions; a donated argument is overwritten by the last one, if it takes it.
 
-        What a loop gives up is overwritten as early as it can be: after an error nobody sees it.
+        The carries of a loop are overwritten as early as possible: after an error they are not visible.
         """
         cut = split(program, donated if self.is_inner else ())
         program = cut.program
@@ -196,7 +196,7 @@ class _Generator:
         return join(whole, program, cut, [part for _, part in parts], need.turns), need
 
     def _control(self, op: Op[OutlinedAttrs]) -> tuple[Need, Loop | Branches]:
-        """A loop or branches: the body of a loop overwrites what is carried."""
+        """Compile a loop or branches; the body of a loop may overwrite what is carried."""
         inner = replace(self, is_inner=True, request=replace(self.request, hints=_NO_HINTS))
         carried = frozenset(range(len(op.results) - 1)) if OUTLINED_WHILE.defines(op) else frozenset[int]()
         found = list[tuple[Artifact, Need]]()
@@ -247,11 +247,11 @@ def compile_program(  # noqa: PLR0913 - what is known and wished of one program
     """Compile a StableHLO program once, for every shape.
 
     Args:
-        program: a `jax.export.Exported` (of several platforms, the branches of the device's count), StableHLO text, a
-            path to it, MLIR bytecode (read through jaxlib), or a `Module`.
-        device: the name of a target ("cpu", "cuda"); None for the best there is: a GPU if CuPy finds one.
+        program: a `jax.export.Exported` (of several platforms, the device's branches are used), StableHLO text, a path
+            to it, MLIR bytecode (read through jaxlib), or a `Module`.
+        device: the name of a target ("cpu", "cuda"); None for the best one available: a GPU if CuPy finds one.
         constraints: on sizes, beyond those of the export, in JAX's language: `"mod(b, 8) == 0"`, `"s <= 2*t"`. They
-            are used in proofs, and every call is held against them.
+            are used in proofs, and checked in every call.
         likely: usual values of sizes, `{"b": [1, 8], "s": [128]}`. They guide what is fused and how, and are never
             relied on.
         donate: numbers of flat arguments whose memory a call may overwrite, beside those that the text marks
@@ -263,10 +263,10 @@ def compile_program(  # noqa: PLR0913 - what is known and wished of one program
         The program: called like the function that was exported or, from text, with flat arrays.
 
     Raises:
-        ParseError: the text is no StableHLO; with line and column.
+        ParseError: the text is not StableHLO; with line and column.
         VerifyError: an op breaks a rule of the specification.
         UnsupportedOpError: an op, or an element type, that the target does not have.
-        ShloDiscError: an argument that is none of the above, such as an unknown device or constraint.
+        ShloDiscError: another invalid argument, such as an unknown device or constraint.
         ToolchainError: a compiler is missing or fails or, for "cuda", a GPU or a library is missing.
     """
     target = default_target() if device is None else target_named(device)
@@ -285,7 +285,7 @@ def compile_for(backend: Backend, program: Any, options: CompileOptions, *, hint
     request = Request(target.name, options, signature, hints, target.scheduling(options, text))
     key = digest(text, file, *request.key, target.version or "", package_digest())
     artifact = None if target.version is None else cache.load_artifact(key)
-    if artifact is None or not _has_hooks(artifact):  # compiling says where a target without a function is
+    if artifact is None or not _has_hooks(artifact):  # compiling reports the place of a missing one
         artifact = compile_text(text, file, request, watch)
         if target.version is not None:
             cache.store_artifact(key, artifact)
@@ -293,16 +293,16 @@ def compile_for(backend: Backend, program: Any, options: CompileOptions, *, hint
 
 
 def _has_hooks(artifact: Artifact) -> bool:
-    """Whether there is a function for every custom call that one computes."""
+    """Whether there is a registered function for every custom call that needs one."""
     calls = [call for part in artifact.parts for call in host_calls(part.steps)]
     targets = [str(call.attributes["target"]) for call in calls if call.callee == "custom_call"]
     return all(find_hook(target, artifact.device) is not None for target in targets)
 
 
 def read_source(program: Any, platform: str, *, isolate: bool | None = None) -> tuple[str, str, Signature | None]:
-    """The text, the name that errors call it by, and the pytrees of a program in any form.
+    """The text, the name for errors, and the signature (pytrees) of a program in any form.
 
-    `platform`: JAX's name of the platform that counts of several. `isolate`: `CompileOptions.isolate_reader`.
+    `platform`: JAX's name of the platform to use if there are several. `isolate`: `CompileOptions.isolate_reader`.
     """
     if is_exported(program):
         text, name, signature = read_exported(program, platform, isolate=isolate)

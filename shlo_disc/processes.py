@@ -1,4 +1,4 @@
-"""Run another program to its end, and no longer than it may take."""
+"""Run another program, with a time limit."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-_LINES, _COLUMNS = 40, 400  # of what a program said, in errors
+_LINES, _COLUMNS = 40, 400  # of a program's output, in errors
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A program that ended: its exit status (a signal's number below 0), and all that it wrote."""
+    """A program that ended: its exit status (or minus the number of a signal), and all that it wrote."""
 
     status: int
     output: bytes
@@ -52,7 +52,7 @@ def run(
         try:
             output, errors = process.communicate(data, timeout=seconds)
         except BaseException as error:
-            with suppress(ProcessLookupError, PermissionError):  # all of them ended in this moment
+            with suppress(ProcessLookupError, PermissionError):  # all of them have just ended
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             if isinstance(error, subprocess.TimeoutExpired):
@@ -81,7 +81,7 @@ def _started(
 
 
 def shown(said: bytes) -> str:
-    r"""What a program said, for an error: its first lines, whatever bytes they are.
+    r"""The first lines of a program's output, for an error, whatever bytes they are.
 
     >>> shown(b"one\n" + b"\xff" * 1000)[:8]
     'one\n����'

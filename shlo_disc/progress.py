@@ -1,4 +1,4 @@
-"""A progress bar for what takes more than two seconds: by rich, where it is installed, on a terminal."""
+"""A progress bar for operations of more than two seconds, on a terminal; needs rich."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PATIENCE = 2.0  # seconds
 
 
 class Bar:
-    """Shows on the standard error stream how far something is."""
+    """Shows progress on the standard error stream."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()
@@ -30,7 +30,7 @@ class Bar:
             self._bar.stop()
 
     def show(self, what: str, done: int, total: int) -> None:
-        """Show what is done, how far, of how much; a total of 0 is not known."""
+        """Show what is done, how far, of how much; a total of 0 means unknown."""
         if not self._wanted or time.monotonic() - self._started < PATIENCE:
             return
         if self._bar is None or self._task is None:

@@ -1,4 +1,4 @@
-"""What the compiler knew and decided, as plain data: for `explain`, and for the report in a browser."""
+"""Facts and decisions of the compiler as plain data, for `explain` and for the report in a browser."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class FactText:
 
 @dataclass(frozen=True, slots=True)
 class ShapeText:
-    """The shape of one value of the program, and why it is that: what `all_facts` makes facts of.
+    """The shape of one value of the program, and its derivation; `all_facts` expands it to facts.
 
-    An integer of which the program makes sizes has its elements as `dims`. `because`: for each dim its source dims, as
-    (number of a shape, axis), and facts, as (-1, number).
+    An integer tensor that gives sizes has its elements as `dims`. `because`: for each dim its source dims, as (number
+    of a shape, axis), and facts, as (-1, number).
     """
 
     value: str
@@ -49,7 +49,7 @@ class ShapeText:
     is_integer: bool = False
 
     def subject(self, axis: int) -> str:
-        """What one of the dims is the size, or the element, of."""
+        """What a dim belongs to: an axis of the value, or an element of an integer tensor."""
         if self.is_integer:
             return self.value if len(self.dims) == 1 else f"{self.value}[{axis}]"
         return f"{self.value} dim {axis}"
@@ -80,7 +80,7 @@ class DecisionText:
 
 @dataclass(frozen=True, slots=True)
 class GroupText:
-    """What became one launch, a loop or a branch.
+    """A group that became one launch, a loop or a branch.
 
     `rows` is its row space, if it has one; `roots` are the tensors that it stores. `body` counts the bodies of the
     program: 0 is the main one, another is inside of the group `parent`. `reads` and `writes` are slots. The bytes that
@@ -103,7 +103,7 @@ class GroupText:
 
 @dataclass(frozen=True, slots=True)
 class SizesText:
-    """The sizes that a caller chooses, by the names that all others are formulas of.
+    """The sizes that a caller chooses; all others are formulas of their names.
 
     `raw`: the size of each raw symbol of the artifact. `points`: likely values of `names`, each in that order.
     `auxiliary`: names that the compiler gave to quotients of them.
@@ -127,11 +127,11 @@ class BufferText:
 
 @dataclass(frozen=True, slots=True)
 class ReportModel:
-    """Everything that people may ask about a compiled program, besides what the artifact says itself.
+    """Data for reports on a compiled program, beyond those in the artifact itself.
 
     `steps` has the number of the group of every step of the artifact (a loop before its condition and body, a case
-    before its branches); None for copies. `arena`: the bytes of all `buffers` together. `notes`: what passes
-    decided for the whole program.
+    before its branches); None for copies. `arena`: the bytes of all `buffers` together. `notes`: what passes decided
+    for the whole program.
     """
 
     facts: tuple[FactText, ...] = ()
@@ -144,18 +144,18 @@ class ReportModel:
     notes: tuple[str, ...] = ()
 
     def dims(self) -> Iterator[tuple[int, ShapeText, int]]:
-        """Every dim of a value that is not a number: as which of `all_facts`, of which shape, on which axis."""
+        """Every dim of a value that is not constant: its number in `all_facts`, its shape, its axis."""
         places = ((shape, axis) for shape in self.shapes for axis, dim in enumerate(shape.dims) if _varies(dim))
         for number, (shape, axis) in enumerate(places, start=len(self.facts)):
             yield number, shape, axis
 
     def names(self) -> dict[int, str]:
-        """What the user calls that which groups store, with its shape, by slot."""
+        """The user's names of tensors that groups store, with shapes, by slot."""
         told = (group for group in self.groups if len(group.writes) == len(group.roots))
         return {slot: label for group in told for slot, label in zip(group.writes, group.roots, strict=True)}
 
     def all_facts(self) -> tuple[FactText, ...]:
-        """The facts, then one for every dim of a value that is not a number; a shape is kept once, in short."""
+        """The facts, then one for every dim of a value that is not constant, expanded from `shapes`."""
         order = {id(shape): k for k, shape in enumerate(self.shapes)}
         numbers = {(order[id(shape)], axis): number for number, shape, axis in self.dims()}
         found = list(self.facts)

@@ -1,4 +1,4 @@
-"""Change programs by rules: `rewrite`, what rules build with, and `remove_unused`."""
+"""Rule-based rewriting of programs: `rewrite`, the builder of its rules, and `remove_unused`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shlo_disc.parse.fragment import parse_ops
 from shlo_disc.parse.spelling import spell_type
 from shlo_disc.verify.ops import verify
 
-# Ops that do more than give results. A function that is called may hold one, and so may what another dialect defines.
+# Ops that may do more than return results. Called functions and ops of other dialects may contain such ops too.
 _NOTICEABLE = frozenset({
     "all_gather", "all_reduce", "all_to_all", "collective_broadcast", "collective_permute", "composite", "custom_call",
     "infeed", "outfeed", "recv", "reduce_scatter", "rng", "send",
@@ -34,16 +34,16 @@ def rewrite(module: Module, rules: Mapping[str, Rule]) -> Module:
     """Replace ops by name.
 
     Args:
-        module: it stays as it is.
-        rules: by the full name of an op. A rule gets an op and a `Build`, and returns what takes the place of the op's
-            result: one value, or as many as the op has results, of the same types. None keeps the op, behind what was
-            built; `()` removes it, if nobody uses its results. Ops that a rule makes are not rewritten again.
+        module: the program, which is not changed.
+        rules: by the full name of an op. A rule takes an op and a `Build`, and returns the replacement of the op's
+            result: one value, or as many as the op has results, of the same types. None keeps the op, after the ops
+            that were built; `()` removes it, if its results are unused. Ops that a rule makes are not rewritten again.
 
     Returns:
-        The module that comes out, verified.
+        The rewritten module, verified.
 
     Raises:
-        VerifyError: what a rule has made is not StableHLO.
+        VerifyError: a rule made something that is not valid StableHLO.
 
     >>> from shlo_disc.parse.parser import parse_module
     >>> module = parse_module('''func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
@@ -69,7 +69,7 @@ def rewrite(module: Module, rules: Mapping[str, Rule]) -> Module:
 
 
 class Build:
-    """Makes the ops that take the place of another: they have its location, and values with new names."""
+    """Makes the ops that replace another one: they have its location, and values with new names."""
 
     def __init__(self, replaced: Op, surroundings: Surroundings) -> None:
         self._replaced = replaced
@@ -86,9 +86,9 @@ class Build:
         return result
 
     def parse(self, text: str, **given: Value | Type) -> tuple[Value, ...]:
-        """Make ops from text, and give the results of the last one.
+        """Make ops from text, and return the results of the last one.
 
-        The text uses what is given by its name, values as `%x` and types as `!t`:
+        The text refers to what is given by name, to values as `%x` and to types as `!t`:
         `build.parse("stablehlo.slice %x [0:2] : (!t) -> tensor<2xf32>", x=x, t=x.type)`.
         """
         ops = parse_ops(text, given)
@@ -96,7 +96,7 @@ class Build:
         return self._ops[-1].results if ops else ()
 
     def constant(self, number: complex, like: Value) -> Value:
-        """Make a constant with the type of `like`; if that has `?` sizes, they are those of `like` at run time."""
+        """Make a constant with the type of `like`; `?` sizes are those of `like` at run time."""
         type_ = like.type
         if not isinstance(type_, TensorType):
             raise TypeError(f"expected a tensor to make a constant like, found {spell_type(type_)}")
@@ -108,17 +108,17 @@ class Build:
         return made
 
     def add(self, op: Op) -> tuple[Value, ...]:
-        """Place an op as it is, and give its results: the op that is replaced, or a `dataclasses.replace` of it."""
+        """Add an op as it is, and return its results: the replaced op, or a `dataclasses.replace` of it."""
         self._ops.append(op)
         return op.results
 
     def producer(self, value: Value) -> Op | None:
-        """Give the op that a value comes from; the arguments of functions and regions come from none."""
+        """Return the op that produces a value; None for the arguments of functions and regions."""
         made = next((op for op in self._ops if value in op.results), None)
         return made or self._surroundings.producers.get(value)
 
     def replacement(self, answer: Value | Sequence[Value] | None) -> Replacement:
-        """Give what was built, with what the rule answered in the place of the results."""
+        """Return the ops that were built, with the rule's answer as the replacement of the results."""
         old = self._replaced
         if answer is None:
             return Replacement((*self._ops, old), old.results)
@@ -136,10 +136,10 @@ class Build:
 
 @with_room
 def remove_unused(module: Module) -> Module:
-    """Leave out ops whose results nobody uses, where that cannot be noticed: calls and custom calls stay.
+    """Remove ops without side effects whose results are unused; calls and custom calls stay.
 
     Args:
-        module: it stays as it is.
+        module: the program, which is not changed.
 
     Returns:
         The module without these ops.
@@ -152,7 +152,7 @@ def remove_unused(module: Module) -> Module:
 
 
 def _without_unused(block: Block, used: set[Value]) -> Block:
-    """Go through a block from its end; `used` grows by all that its ops take."""
+    """Remove unused ops from a block, from its end; the operands of the others are added to `used`."""
     kept = list[Op]()
     for op in reversed(block.ops):
         if used.isdisjoint(op.results) and not _can_be_noticed(op):

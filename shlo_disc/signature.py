@@ -1,4 +1,4 @@
-"""What a program takes, gives back and demands: the part of an artifact that callers see."""
+"""Arguments, results and size checks of a program: the part of an artifact that callers see."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class UnbackedSize:
 
 @dataclass(frozen=True, slots=True)
 class Donation:
-    """An argument whose memory a call overwrites, and the result that is there in the end, if one is."""
+    """An argument whose memory a call overwrites, and the result that it holds in the end, if any."""
 
     argument: int
     result: int | None = None
@@ -42,7 +42,7 @@ class Donation:
 
 @dataclass(frozen=True, slots=True)
 class CheckText:
-    """A demand on sizes. `message` may hold `{0}` …, the values of `values`; `where` is the demanding line."""
+    """A check of sizes. `message` may hold placeholders `{0}` … for `values`; `where` is the demanding line."""
 
     lhs: SizeExpr
     relation: str
@@ -56,7 +56,7 @@ class CheckText:
 class SizeLimit:
     """The product of `dims` (those of size 0 left out) and `unit` has to be at most 2**63 - 1.
 
-    `what` says what the dims are of, `where` is the line that computes it.
+    `what` names the value that has these dims, `where` is the line that computes it.
     """
 
     dims: tuple[SizeExpr, ...]

@@ -1,7 +1,7 @@
 """Sizes in an artifact: integer formulas of symbols, as a small frozen tree.
 
-The compiler computes with `expr.dim.Dim`, which is canonical. What it hands to the runtime is this: plain data that is
-written to files, evaluated and printed without a parser, and that nothing evaluates as Python.
+The compiler computes with `expr.dim.Dim`, which is canonical. The runtime gets these: plain data that is written to
+files, evaluated and printed without a parser, and never evaluated as Python.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _factor(size: SizeExpr) -> str:
 
 
 def number(value: int) -> SizeExpr:
-    """An integer; beyond 64 bits a sum of products of shorter ones, as files hold no longer ones.
+    """An integer; beyond 64 bits a sum of products of shorter ones, as files hold at most 64 bits.
 
     >>> str(number(5 * 2**62 + 7))
     '4611686018427387904*5 + 7'
@@ -84,12 +84,12 @@ def product(sizes: Iterable[SizeExpr]) -> SizeExpr:
 
 
 def quotient(a: int, b: int) -> int:
-    """Rounded down. By 0 it is 0, as in generated code: by a size of 0 nothing is computed."""
+    """The quotient, rounded down; by 0 it is 0, as in generated code: where a size is 0, nothing is computed."""
     return 0 if b == 0 else a // b
 
 
 def remainder(a: int, b: int) -> int:
-    """What that quotient leaves; by 0 it is 0."""
+    """The remainder of that quotient; by 0 it is 0."""
     return 0 if b == 0 else a % b
 
 
@@ -132,7 +132,7 @@ def symbols_of(*sizes: SizeExpr) -> Iterator[str]:
 
 
 def substitute(size: SizeExpr, known: Mapping[str, SizeExpr]) -> SizeExpr:
-    """Put sizes for symbols, at once.
+    """Replace symbols by sizes, simultaneously.
 
     >>> str(substitute(SizeOp("*", (2, "q")), {"q": SizeOp("+", ("n", 1))}))
     '2*(n + 1)'
@@ -174,14 +174,14 @@ def bounds(size: SizeExpr, known: Mapping[str, SizeRange]) -> SizeRange:
 
 
 def _quotient_bounds(a: SizeRange, b: SizeRange) -> SizeRange:
-    """By a divisor of at least 0; 0 for 0, as in all code of ours."""
+    """Bounds of a quotient by a divisor of at least 0; by 0 it is 0, as in generated code."""
     ends = [x // max(y, 1) for x in a for y in b]
     zero = [0.0] if b[0] <= 0 else []
     return min([*ends, *zero]), max([*ends, *zero])
 
 
 class SizeTable:
-    """Many sizes of the same symbols, evaluated together: what occurs in several of them is computed once.
+    """Many sizes of the same symbols, evaluated together: common subexpressions are computed once.
 
     >>> table = SizeTable(("n", "m"))
     >>> doubled, same, less = map(table.add, (SizeOp("*", ("n", 2)), SizeOp("*", ("n", 2)), SizeOp("+", ("m", -1))))
@@ -193,10 +193,10 @@ class SizeTable:
     def __init__(self, names: Sequence[str]) -> None:
         self._positions: dict[SizeExpr, int] = {name: k for k, name in enumerate(names)}
         self._given = len(names)
-        self._steps = list[int | tuple[Callable[[int, int], int], int, int]]()  # a number, or what of which two
+        self._steps = list[int | tuple[Callable[[int, int], int], int, int]]()  # a number, or function and operands
 
     def add(self, size: SizeExpr) -> int:
-        """The position that its value will have. Raises `KeyError` for an unknown symbol."""
+        """Add a size; the position of its value. Raises `KeyError` for an unknown symbol."""
         if (found := self._positions.get(size)) is not None:
             return found
         if isinstance(size, str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shlo_disc.diagnostics import ShloDiscError
 
-HOST = "cpu"  # where functions of Python compute, unless they are registered for another target
+HOST = "cpu"  # where Python functions run, unless they are registered for another target
 _names = list[str]()
 
 
@@ -26,7 +26,7 @@ def target_names() -> tuple[str, ...]:
 
 
 def check_target_name(name: object) -> str:
-    """The name of a target. Raises `ShloDiscError` for anything else."""
+    """Validate the name of a target. Raises `ShloDiscError` for anything else."""
     if not isinstance(name, str) or name not in _names:
         raise ShloDiscError(f"found device {name!r}, expected {' or '.join(map(repr, _names))}")
     return name

@@ -1,6 +1,6 @@
-"""The table of targets: what programs can be compiled for.
+"""The table of targets that programs can be compiled for.
 
-Another target registers itself: `register_target(Target(...))`. See docs/how-to/add-a-target.md.
+Another target is added by `register_target(Target(...))`. See docs/how-to/add-a-target.md.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class Target:
     Attributes:
         name: what users call it, as in `compile(..., device="cpu")`.
         platform: JAX's name for it, which picks the branches of exports for several platforms.
-        generator: called when a program is compiled, so that nobody waits for the modules of other targets.
+        generator: called when a program is compiled, so that modules of other targets are not imported.
         open: the device of this machine. Raises `ToolchainError` if there is none.
-        is_present: whether programs without a device are compiled for it.
-        version: tells artifacts of one state of the generator from those of another in the cache; None: not cached.
-        has_thread_pool: kernels are cut into tasks of a pool of threads, which `check` then cuts in other ways too.
+        is_present: whether programs that name no device may be compiled for it.
+        version: distinguishes artifacts of different generators in the cache; None: artifacts are not cached.
+        has_thread_pool: kernels are cut into tasks of a thread pool; `check` then tests other cuts, too.
         scheduling: what is known of the speed of products on this machine, for a program with this text.
     """
 
@@ -47,7 +47,7 @@ class Target:
     scheduling: Callable[[CompileOptions, str], Scheduling] = _unknown
 
 
-_VERSION = ""  # the digest of this package, which is in the key of every artifact, says enough
+_VERSION = ""  # the digest of this package, in the key of every artifact, suffices
 _targets = dict[str, Target]()
 
 
@@ -58,7 +58,7 @@ def register_target(target: Target) -> None:
 
 
 def unregister_target(name: str) -> None:
-    """Remove a target. Raises `ShloDiscError` if there is none. Programs that are compiled for it go on running."""
+    """Remove a target. Raises `ShloDiscError` if there is none. Programs that are compiled for it still run."""
     remove_target_name(name)
     del _targets[name]
 

@@ -1,6 +1,6 @@
-"""Measure what schedules are chosen by: the micro-kernels of this CPU, and the products of one program.
+"""Tuning: measure the micro-kernels of this CPU, and the products of one program, as the basis of schedules.
 
-`compile` never measures. It takes the best that is known: what was measured here, what is shipped, or a guess.
+`compile` never measures. It uses the best available data: measured here, shipped with the package, or a guess.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from shlo_disc.schedules.candidates import MICRO_KERNELS, Candidate, MicroKernel
 from shlo_disc.schedules.model import UNIT
 from shlo_disc.schedules.tables import CostTable, Schedules, TunedProduct
 
-MOST_COUNTS = 24  # of a product that are measured; between them the model is corrected as at their neighbours
-_MOST_POINTS = 1 << 14  # of all dims together
+MOST_COUNTS = 24  # most counts of a product to measure; between them the model is corrected as at their neighbours
+_MOST_POINTS = 1 << 14  # most combinations of all dims
 _ROUNDS = 7
 
 
@@ -40,21 +40,21 @@ def tune(
     weights: Mapping[str, Iterable[float]] | Iterable[float] | None = None,
     options: CompileOptions | None = None,
 ) -> Schedules:
-    """Measure products, and keep the result in the cache; `compile` then takes it by itself.
+    """Measure products, and keep the result in the cache, where `compile` finds it.
 
     Args:
-        program: whatever `compile` takes. None measures the micro-kernels of this CPU alone, in some seconds.
-        dims: values of the program's sizes, `{"s": range(1, 129)}`. Its products are measured at up to 24 counts each
-            of those that these lead to, those of most weight first.
-        weights: how often the values of a dim come, `{"s": histogram}`, or of the only dim, `histogram`.
-        options: those that the program is compiled with.
+        program: any program that `compile` accepts. None measures only the micro-kernels of this CPU, in some seconds.
+        dims: values of the program's sizes, `{"s": range(1, 129)}`. Each product is measured at up to 24 of the counts
+            that they lead to, chosen by weight.
+        weights: how often the values of a dim occur, `{"s": histogram}`, or for a single dim, `histogram`.
+        options: those with which the program is compiled.
 
     Returns:
-        What was measured. It fits `CompileOptions(schedules=...)`; `to_json` and `parse_schedules` carry it to other
-        machines of the kind.
+        The measurements, for `CompileOptions(schedules=...)`; `to_json` and `parse_schedules` transfer them to other
+        machines of the same kind.
 
     Raises:
-        ShloDiscError: dims that the program does not have, values or weights that are none, or every call with these
+        ShloDiscError: the program does not have these dims, values or weights are invalid, or every call with these
             values would be refused.
         ToolchainError: no C++ compiler.
     """
@@ -80,7 +80,7 @@ def tune(
 
 
 def _measure_costs(builder: Builder, options: CompileOptions, bar: Bar) -> CostTable:
-    """The rates of all micro-kernels, kept in the cache for all programs."""
+    """Measure the rates of all micro-kernels, and keep them in the cache for all programs."""
     has = hardware()
     kernels, kinds = MICRO_KERNELS, list[tuple[str, tuple[tuple[MicroKernel, Any], ...]]]()
     for kind, size in KINDS.items():
@@ -94,7 +94,7 @@ def _measure_costs(builder: Builder, options: CompileOptions, bar: Bar) -> CostT
 
 @dataclass(frozen=True, slots=True)
 class _Product:
-    """A product of a program, of which one count varies: its name, micro-kernels, and sizes by that count."""
+    """A product of a program of which one size varies: its name, micro-kernels, and sizes by that count."""
 
     name: str
     kernels: tuple[MicroKernel, ...]
@@ -104,7 +104,7 @@ class _Product:
 def _weighed(
     dims: Mapping[str, Iterable[int]], weights: Mapping[str, Iterable[float]] | Iterable[float] | None
 ) -> list[tuple[Mapping[str, int], float]]:
-    """All combinations of values, with how often they come."""
+    """All combinations of values, with their weights."""
     if not isinstance(cast("object", dims), Mapping):
         raise ShloDiscError(f'found dims {dims!r}, expected values by name such as {{"s": range(1, 129)}}')
     values = {name: _values(name, found) for name, found in dims.items()}
@@ -125,7 +125,7 @@ def _weighed(
 
 
 def _values(name: str, given: Iterable[int]) -> tuple[int, ...]:
-    """The values of a dim. Raises `ShloDiscError` if there is none, or one that no dim has."""
+    """The values of a dim. Raises `ShloDiscError` if there are none, or one is not a whole number from 0 on."""
     found = whole_numbers(given, f"dim {name}")
     if not found or min(found) < 0:
         what = f"{min(found)} as a value" if found else "no value"
@@ -134,7 +134,7 @@ def _values(name: str, given: Iterable[int]) -> tuple[int, ...]:
 
 
 def _shares(name: str, given: Iterable[float] | None, count: int) -> list[float]:
-    """How often each value of a dim comes: equally often if nothing is given."""
+    """The weight of each value of a dim: 1 if none are given."""
     if given is None:
         return [1.0] * count
     try:
@@ -149,7 +149,7 @@ def _shares(name: str, given: Iterable[float] | None, count: int) -> list[float]
 
 
 def _products(artifact: Artifact, points: Sequence[tuple[Mapping[str, int], float]]) -> list[_Product]:
-    """The products of which one count varies, with the counts that matter most."""
+    """The products of which one size varies, with the counts to measure."""
     weights, sizes = dict[str, dict[int, float]](), dict[str, dict[int, Sizes]]()
     refused = list[RuntimeShapeError]()
     known = [
@@ -177,7 +177,7 @@ def _products(artifact: Artifact, points: Sequence[tuple[Mapping[str, int], floa
 
 
 def _varying(selection: Selection) -> int | None:
-    """Which of m, n and k varies, if it is one, and there are micro-kernels to choose from."""
+    """Which of m, n and k varies, if exactly one does and there are micro-kernels to choose from."""
     is_own = not selection.candidates or any(one.kernel.form == "own" for one in selection.candidates)
     varying = [k for k, size in enumerate((selection.m, selection.n, selection.k)) if not isinstance(size, int)]
     if is_own or len(varying) != 1 or selection.product.partition(" ")[0] not in KINDS:
@@ -186,7 +186,7 @@ def _varying(selection: Selection) -> int | None:
 
 
 def _spread(weights: Mapping[int, float]) -> list[int]:
-    """At most `MOST_COUNTS` counts: the ends, and those at equal shares of the weight.
+    """At most `MOST_COUNTS` counts: the least and the largest, and those at equal quantiles of the weight.
 
     >>> _spread({1: 1.0, 5: 2.0})
     [1, 5]

@@ -1,5 +1,5 @@
-"""What is true of a program: element formulas, accesses, bounds of values.
+"""Analyses of a program: element formulas, accesses, bounds of values.
 
-In: a `dynamic_ops.Program`. Out: answers; nothing here changes a program. An analysis asks `dynamic_ops` for what an op
-means, and may be added without touching any other.
+The input is a `dynamic_ops.Program`, which no analysis changes. The meaning of ops comes from `dynamic_ops`, and a new
+analysis needs no change to the others.
 """

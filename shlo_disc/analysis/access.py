@@ -1,4 +1,4 @@
-"""How one tensor is read while another is computed, seen through reshapes, broadcasts, transposes and slices."""
+"""Reads of one tensor while another is computed, traced through reshapes, broadcasts, transposes and slices."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ VIEWS, LEAVES = ops_with(Trait.VIEW), ops_with(Trait.LEAF)
 
 
 def is_free(op: Op[object]) -> bool:
-    """Whether computing this op's element again where it is used costs only index arithmetic."""
+    """Whether recomputing an element of this op where it is used costs only index arithmetic."""
     return op.name in VIEWS or op.name in LEAVES
 
 
@@ -63,7 +63,7 @@ def nodes(root: Node) -> Iterator[Node]:
 
 
 def children(node: Node) -> Sequence[Node]:
-    """The nodes directly below a scalar, formulas in its dims included."""
+    """The direct operands of a node, formulas in its dims included."""
     match node:
         case Load(_, index):
             return [data.formula for dim in index for data in dim.data()]
@@ -86,20 +86,20 @@ def children(node: Node) -> Sequence[Node]:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """`tensor[index]` is read."""
+    """A read of `tensor[index]`."""
 
     tensor: Tensor
     index: Index
 
 
 def tensor_loads(root: Scalar) -> tuple[Access, ...]:
-    """Every distinct element of a tensor that a formula reads."""
+    """The distinct tensor elements that a formula reads."""
     return tuple(Access(n.source, n.index) for n in loads(root) if isinstance(n.source, Tensor))
 
 
 @dataclass(frozen=True, slots=True)
 class AffineView:
-    """`tensor[index]` is `base` at the flat offset `offset + sum of strides[k] * index[k]`."""
+    """A strided view: `tensor[index]` is `base` at the flat offset `offset + sum of strides[k] * index[k]`."""
 
     base: Tensor
     offset: Dim
@@ -107,7 +107,7 @@ class AffineView:
 
 
 def affine_view(tensor: Tensor, facts: Facts, producers: Producers) -> AffineView | None:
-    """See `tensor` as strided memory of a tensor that is not a view itself; None if it is not."""
+    """Express `tensor` as a strided view of a tensor that is not a view itself; None if that is impossible."""
     symbols, facts = index_symbols(tensor.shape, facts)
 
     def is_view(t: Tensor) -> bool:

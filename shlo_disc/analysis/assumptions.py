@@ -1,4 +1,4 @@
-"""What a program assumes of sizes, in a form that can be assumed again under other names."""
+"""A program's assumptions about sizes, as records that can be assumed again under other symbol names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shlo_disc.expr.facts import Facts, Truth
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """A fact to be, so that it can be assumed again under other names."""
+    """A relation between sizes, recorded so that it can be assumed again under other symbol names."""
 
     relation: Relation
     lhs: Dim
@@ -21,7 +21,7 @@ class Assumption:
     span: Span
 
     def add_to(self, facts: Facts) -> Facts:
-        """Assume it; `!=` teaches nothing that facts can hold."""
+        """Assume it in `facts`, except for `!=`, which facts cannot represent."""
         match self.relation:
             case Relation.EQ:
                 return facts.assume_equal(self.lhs, self.rhs, self.reason, self.span)
@@ -35,7 +35,7 @@ class Assumption:
                 return facts
 
     def truth(self, facts: Facts) -> Truth:
-        """Whether it follows from what is known, or cannot be."""
+        """Whether the facts imply it, contradict it, or leave it open."""
         match self.relation:
             case Relation.EQ:
                 return facts.equal(self.lhs, self.rhs)
@@ -53,38 +53,38 @@ class Assumption:
         return Assumption(self.relation.mirrored, self.rhs, self.lhs, self.reason, self.span)
 
     def renamed(self, names: dict[Sym, Dim]) -> Assumption:
-        """The same with other symbols."""
+        """The assumption with its symbols substituted."""
         lhs, rhs = self.lhs.substitute(names), self.rhs.substitute(names)
         return Assumption(self.relation, lhs, rhs, self.reason, self.span)
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A symbol of the user's for a dim of raw sizes."""
+    """A user-defined symbol that stands for a dim of raw sizes."""
 
     symbol: Sym
     dim: Dim
 
     def add_to(self, facts: Facts) -> Facts:
-        """Write sizes in terms of the symbol from there on."""
+        """Express sizes in terms of the symbol from here on."""
         return facts.define(self.symbol, self.dim)
 
     def renamed(self, names: dict[Sym, Dim]) -> Definition:
-        """The same of other raw sizes."""
+        """The definition with its raw sizes substituted."""
         return Definition(self.symbol, self.dim.substitute(names))
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A symbol of ours for a large dim of raw sizes and of earlier names."""
+    """A compiler-made symbol for a large dim of raw sizes and of earlier names."""
 
     symbol: Sym
     dim: Dim
 
     def add_to(self, facts: Facts) -> Facts:
-        """Know what the symbol stands for."""
+        """Record what the symbol stands for."""
         return facts.name(self.symbol, self.dim)
 
     def renamed(self, names: dict[Sym, Dim]) -> Name:
-        """The same of other raw sizes."""
+        """The name with its raw sizes substituted."""
         return Name(self.symbol, self.dim.substitute(names))

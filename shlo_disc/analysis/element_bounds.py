@@ -19,9 +19,9 @@ from shlo_disc.limits import MOST_LOOKED_THROUGH
 
 
 def element_bounds(op: Op[Any], k: int, facts: Facts, formulas: Mapping[Tensor, Op[Any]]) -> Bounds:
-    """Dims between which every element of result number `k` lies; they mention sizes only.
+    """Lower and upper bound of all elements of result number `k`, as dims of sizes only.
 
-    `formulas`: ops to look through: of conditions, and of what is bounded better on one side of a selection.
+    `formulas`: ops to inline: those of conditions, and of values with tighter bounds on one side of a selection.
     """
     result = op.results[k]
     if not result.dtype.is_integer:
@@ -45,12 +45,12 @@ def element_bounds(op: Op[Any], k: int, facts: Facts, formulas: Mapping[Tensor, 
 
 
 def formula_of(tensor: Tensor, formulas: Mapping[Tensor, Op[Any]], facts: Facts) -> Scalar:
-    """The element of a tensor of rank 0, through `formulas`."""
+    """The formula of a rank-0 tensor's element, with `formulas` inlined."""
     return _Elements(formulas, facts).at(tensor, ())
 
 
 def _beyond(dim: Dim | None, index: tuple[Sym, ...], shape: Shape, facts: Facts, sign: int) -> Dim | None:
-    """The least (sign 1) or the greatest (sign -1) value that a dim has at any index, if it is linear in each."""
+    """Minimum (sign 1) or maximum (sign -1) of a dim over all indices, if linear in each with a known slope sign."""
     for symbol, size in zip(index, shape, strict=True):
         if dim is None or symbol not in dim.symbols():
             continue
@@ -68,13 +68,13 @@ def _beyond(dim: Dim | None, index: tuple[Sym, ...], shape: Shape, facts: Facts,
 
 @dataclass(slots=True, eq=False)
 class _Elements:
-    """Answers an element rule with loads and `formulas`."""
+    """The element query that inlines `formulas` and loads everything else."""
 
     formulas: Mapping[Tensor, Op[Any]]
     facts: Facts
     numbers: Iterator[int] = field(default_factory=lambda: iter(count(1)))
     known: dict[Tensor, Scalar] = field(default_factory=dict[Tensor, Scalar])
-    left: int = MOST_LOOKED_THROUGH  # ops; what is shared counts as often as it is read, as it does for bounds
+    left: int = MOST_LOOKED_THROUGH  # budget of inlined ops; shared ones count once per read, as they do for bounds
 
     def at(self, tensor: Tensor, index: Index, /) -> Scalar:
         if (known := self.known.get(tensor)) is not None:

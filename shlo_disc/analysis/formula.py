@@ -1,7 +1,7 @@
 """Element formulas across ops: fusion is inlining.
 
-`Formulas.at(tensor, index)` answers with a load, or with the formula of the op that computes the tensor, written for
-that index. Code generation, row-locality and affine views all ask this one question.
+`Formulas.at(tensor, index)` returns a load, or the formula of the op that computes the tensor, instantiated at that
+index. Code generation, row locality and affine views all use this one query.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _Element: TypeAlias = tuple[Tensor, Index]
 
 
 class _TooDeep(Exception):  # noqa: N818 - a request, no error
-    """An element has to be computed before what asks for it."""
+    """Signals that an element must be computed before the one that reads it."""
 
     def __init__(self, element: _Element) -> None:
         super().__init__()
@@ -39,12 +39,12 @@ def producers_of(body: Body) -> dict[Tensor, tuple[Op[object], int]]:
 
 @dataclass(slots=True, eq=False)
 class Formulas:
-    """One inlining context: which tensors are computed in place, and what stands for the others.
+    """One inlining context: which tensors are inlined, and what replaces the others.
 
-    `inlined` tensors are replaced by their producers' element rules. `replaced` maps a tensor to what reads it
-    (a row scalar, scratch, an accumulator); its None means that it does not stand there for that index. Everything else
-    is a `load`. Indices are canonical under `facts`. `numbers` make the symbols of folds differ; contexts whose
-    formulas meet in one kernel share them.
+    `inlined` tensors are replaced by their producers' element rules. `replaced` maps a tensor to a function that reads
+    its stored value (a row scalar, scratch, an accumulator), or returns None at an index that is not stored there.
+    Everything else is a `load`. Indices are canonical under `facts`. `numbers` make the symbols of folds unique;
+    contexts whose formulas end up in one kernel share them.
     """
 
     facts: Facts
@@ -70,7 +70,7 @@ class Formulas:
         return self._computed(element)
 
     def _found(self, element: _Element) -> Scalar:
-        """An element, those that are too far below it first: no stack is as deep as a program may be long."""
+        """Compute an element, too deeply nested ones first: recursion would overflow the stack in long programs."""
         waiting = [element]
         while waiting:
             try:
@@ -89,7 +89,7 @@ class Formulas:
         return known
 
     def symbol(self, hint: str, /) -> Sym:
-        """A loop symbol that no other formula of this context uses; nor a kernel: all its names are without `_`."""
+        """A fresh loop symbol; it cannot collide with a kernel's own symbols, which contain no `_`."""
         return Sym(f"%{hint}_{next(self.numbers)}")
 
     def region(self, body: Body, arguments: tuple[Scalar, ...], /) -> tuple[Scalar, ...]:
@@ -128,7 +128,7 @@ class _RegionFormulas:
         if tensor not in self.producers:
             return self.outer.at(tensor, index)
         waiting = self._missing(tensor)
-        while waiting:  # what an op needs comes first: no stack is as deep as a region may be long
+        while waiting:  # operands first, without recursion: a long region would overflow the stack
             current = waiting[-1]
             if current in self.known:
                 waiting.pop()
@@ -142,7 +142,7 @@ class _RegionFormulas:
         return value
 
     def _missing(self, tensor: Tensor) -> list[Tensor]:
-        """The numbers that an op of the region needs and that are not known, the last one first."""
+        """The rank-0 operands from the region that are not computed yet, the last one first."""
         op, _ = self.producers[tensor]
         return [x for x in reversed(op.operands) if x in self.producers and not x.shape and x not in self.known]
 

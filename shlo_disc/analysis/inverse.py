@@ -1,4 +1,4 @@
-"""Inverses of index maps: if the elements of one tensor are all read by another, each once, who reads which?"""
+"""Inverses of index maps: which element of a result reads a given source element, if each is read exactly once."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def inverse(
 ) -> Index | None:
     """The index of a result of `shape` that reads element `target` of a tensor of shape `source`.
 
-    The result's element at `symbols` reads the element at `read`. None unless every element is read exactly once: by
-    a permutation of dims, a reshape, or both. `facts` bound the symbols of `target`.
+    The result's element at `symbols` reads the source element at `read`. Returns None unless every source element is
+    read exactly once: by a permutation of dims, a reshape, or both. `facts` bound the symbols of `target`.
     """
     for candidate in _candidates(symbols, shape, read, target, source):
         found = tuple(map(facts.canonical, candidate))
@@ -28,7 +28,7 @@ def inverse(
 
 
 def _candidates(symbols: tuple[Sym, ...], shape: Shape, read: Index, target: Index, source: Shape) -> Iterable[Index]:
-    """Indices of the result that may be the inverse: one that is a right inverse is one, as the sizes agree."""
+    """Candidate inverses; a right inverse is an inverse, as both shapes have the same number of elements."""
     if product(shape) != product(source):
         return
     parts = [_part(symbol, size, read, target, source) for symbol, size in zip(symbols, shape, strict=True)]
@@ -39,7 +39,7 @@ def _candidates(symbols: tuple[Sym, ...], shape: Shape, read: Index, target: Ind
 
 
 def _part(symbol: Sym, size: Dim, read: Index, target: Index, source: Shape) -> Dim | None:
-    """One dim of the inverse: what stands in one dim of the element that is read, or is put together from several."""
+    """One dim of the inverse: taken from one dim of the read index, or assembled from digits in several."""
     places = [place for place, dim in enumerate(read) if symbol in dim.symbols()]
     if len(places) == 1 and (split := read[places[0]].linear(symbol)) is not None:
         step, at = split[0], places[0]
@@ -54,7 +54,7 @@ def _part(symbol: Sym, size: Dim, read: Index, target: Index, source: Shape) -> 
 
 
 def _weight(digit: Dim, number: Dim) -> Dim | None:
-    """What one step of a digit counts in a number, if `digit` is one: `n % m`, `n // w` or `n // w % m`."""
+    """The place value of `digit` in `number`, if it is a digit of it: `n % m`, `n // w` or `n // w % m`."""
     if digit == number:
         return const(1)
     match digit.atom:

@@ -1,12 +1,12 @@
-"""What may be assumed of late sizes: of those that become known during a call.
+"""Sound assumptions about late sizes, which become known during a call.
 
-A program that reads sizes from what it computes runs in partitions. Each checks what is demanded of the sizes that are
-known there, so nothing that runs before it may rest on these checks:
+A program that reads sizes from values it computes runs in partitions. Each checks the demands on the sizes that are
+known there, so nothing that runs before it may rely on these checks:
 
-- what is proven of some sizes rests on facts of late sizes only if it is about all of these (`expr.prover`);
-- what is demanded of late sizes is not assumed where it would say something of other sizes alone (`LateSizes.learn`);
-- where an equation eliminates a late size, what is demanded of that size is demanded of what stands for it, and checked
-  as soon as that is known (`LateSizes.early`). A call that such a check refuses would be refused later on.
+- a proof uses a fact about late sizes only if its claim mentions all of them (`expr.prover`);
+- a demand on late sizes is not assumed where it would imply something about other sizes alone (`LateSizes.learn`);
+- where an equation eliminates a late size, the demands on that size become demands on its value, and are checked as
+  soon as that is known (`LateSizes.early`). A call that fails such a check would also fail a later one.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from shlo_disc.expr.facts import Facts
 
 @dataclass(slots=True)
 class LateSizes:
-    """The late sizes, in the order in which they are read, and what equations say that some are (in raw sizes)."""
+    """The late sizes in the order in which they are read, and the values of eliminated ones (in raw sizes)."""
 
     symbols: list[Sym] = field(default_factory=list[Sym])
     eliminated: dict[Sym, Dim] = field(default_factory=dict[Sym, Dim])
 
     def learn(self, facts: Facts, assumption: Assumption) -> Facts | None:
-        """The facts with an assumption; None if what is not checked by then would rest on it."""
+        """The facts with an assumption; None if something could rely on it before it is checked."""
         found = assumption.add_to(facts)
         if not self.symbols or found is facts:
             return found
@@ -47,7 +47,7 @@ class LateSizes:
         return found
 
     def _eliminated_by(self, solved: frozenset[Sym], before: Facts, facts: Facts) -> list[Sym]:
-        """The late sizes that are written in terms of others since some symbols were solved for."""
+        """The late sizes that became expressed by other sizes when the `solved` symbols were solved for."""
         written = before.given.substitution
         changed = [
             sym
@@ -59,7 +59,7 @@ class LateSizes:
         ]
 
     def learn_all(self, facts: Facts, assumptions: Iterable[Assumption | Definition | Name]) -> Facts:
-        """The facts with those of the assumptions that can be learned."""
+        """The facts with those of the assumptions that `learn` accepts."""
         facts = facts.with_late(self.symbols)
         for each in assumptions:
             found = self.learn(facts, each) if isinstance(each, Assumption) else each.add_to(facts)
@@ -67,7 +67,7 @@ class LateSizes:
         return facts
 
     def early(self, demands: Iterable[Assumption], facts: Facts) -> Iterator[Assumption]:
-        """What demands say as soon as fewer sizes are known: with what late sizes are equal to, and as ops have it."""
+        """Forms of demands that need fewer late sizes: with eliminated ones substituted, and canonical as in ops."""
         for one in demands if self.symbols else ():
             late = facts.late_of(one.lhs) | facts.late_of(one.rhs)
             if late:
@@ -87,7 +87,7 @@ class LateSizes:
 
 
 def _values(gone: Sequence[Sym], equation: Dim | None, facts: Facts) -> dict[Sym, Dim] | None:
-    """What eliminated sizes are: constants, and one by an equation (a dim that is 0); None if that is not seen."""
+    """Values of eliminated sizes: constants, and at most one from `equation` (a dim that is 0); None if not found."""
     values = {sym: dim for sym in gone if (dim := facts.canonical(of(sym))).constant is not None}
     solved = [sym for sym in gone if sym not in values]
     if len(solved) > 1 or (solved and equation is None):
@@ -101,7 +101,7 @@ def _values(gone: Sequence[Sym], equation: Dim | None, facts: Facts) -> dict[Sym
 
 
 def _is_ordered(facts: Facts, late: Sequence[Sym]) -> bool:
-    """Whether no symbol is written in terms of one that becomes known after it; those not in `late` come first."""
+    """Whether no symbol is expressed by one that becomes known after it; those not in `late` are known first."""
     order = {sym: k for k, sym in enumerate(late, start=1)}
     for sym, dim in facts.definitions:
         order[sym] = max((order.get(each, 0) for each in dim.symbols()), default=0)
@@ -110,7 +110,7 @@ def _is_ordered(facts: Facts, late: Sequence[Sym]) -> bool:
 
 
 def _late_of_news(before: Facts, facts: Facts) -> Iterator[frozenset[Sym]]:
-    """The late sizes in each thing that is known and was not before."""
+    """The late sizes in each entry of the facts that is new since `before`."""
     given, old = facts.given, before.given
     new = [of(atom) for atom, _ in given.substitution.changed_since(old.substitution) if atom not in old.substitution]
     new += [of(atom) for atom, _ in given.limits.changed_since(old.limits)]

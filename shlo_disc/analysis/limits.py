@@ -1,4 +1,4 @@
-"""What must fit into 64 bits for a program to be computed: its tensors, and the positions that its ops count."""
+"""Limits of a program's sizes: its tensors, and the positions that its ops count, must fit into 64 bits."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from shlo_disc.dynamic_ops.reduce import ReduceWindowAttrs
 from shlo_disc.expr.dim import ZERO, Dim, const, maximum
 from shlo_disc.expr.magnitude import LARGEST, Magnitude, Magnitudes, least, multiply
 
-# Elements narrower than this count as wide: so no tensor has more than 2**61 elements, and an index that ops shift and
-# scale on the way to it still fits.
+# Least bytes that an element counts as. So no tensor has more than 2**61 elements, and indices that ops shift and scale
+# on the way still fit.
 _NARROWEST = 4
 
 
@@ -23,7 +23,7 @@ _NARROWEST = 4
 class Limit:
     """The product of `dims` (those of size 0 left out) and `unit` has to be at most 2**63 - 1.
 
-    `of` is the tensor whose dims they are, or the op that counts positions; `span` is where it is.
+    `of` is the tensor that has these dims, or the op that counts positions; `span` is its place in the source.
     """
 
     dims: Shape
@@ -33,15 +33,15 @@ class Limit:
 
     @property
     def what(self) -> str:
-        """What the dims are of, for people."""
+        """The limited tensor or positions, as text for error messages."""
         counted = f"the positions that {self.of.name.removeprefix('d_')} counts"
         return repr(self.of) if isinstance(self.of, Tensor) else counted
 
 
 def limits(program: Program) -> tuple[Limit, ...]:
-    """All limits of a program, one of each kind; arguments are arrays already, and keep theirs.
+    """The distinct limits of a program, without those of its arguments, which are existing arrays and so keep theirs.
 
-    Raises `ShapeError` for one that no call can keep.
+    Raises `ShapeError` for a limit that every call exceeds.
     """
     magnitudes = known_magnitudes(program)
     found = {_key(limit): limit for limit in _of_parameters(program)}
@@ -63,7 +63,7 @@ def known_magnitudes(program: Program) -> Magnitudes:
 
 
 def magnitude_of(limit: Limit, magnitudes: Magnitudes) -> Magnitude:
-    """A bound of the product that is limited."""
+    """An upper bound of the limited product."""
     total: Magnitude = {(): limit.unit}
     for dim in limit.dims:
         if dim != ZERO:
@@ -101,7 +101,7 @@ def _of_tensor(tensor: Tensor) -> Limit:
 
 
 def _counted(op: Op[object]) -> Iterator[Dim]:
-    """Bounds of the positions that an op counts outside of its operands and results: in padding, between elements."""
+    """Bounds of the positions that an op counts beyond its operands and results: in padding, between elements."""
     match op.attrs:
         case PadAttrs(low, interior):
             sizes = zip(op.operands[0].shape, low, interior, op.results[0].shape, strict=True)

@@ -1,7 +1,7 @@
-"""Which elements an op reads to compute one of its own, each question answered once per op.
+"""The elements that an op reads to compute one of its own, cached per op.
 
-All ops of one shape share their index symbols and the facts about them, so that what is simplified for one of them is
-known for all.
+All ops of one shape share their index symbols and the facts about them, so that simplifications made for one of them
+are reused for all.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from shlo_disc.expr.scalar import FoldResult, Index, Scalar, as_scalar
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Space:
-    """The points that an op visits, seen from one of them: `index` is where it stands."""
+    """The iteration space of an op; `index` is a generic point of it."""
 
     shape: Shape
     index: Index
     facts: Facts
-    formulas: Formulas  # see through free ops
+    formulas: Formulas  # inline free ops
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reads:
-    """What is read at one point of `space`; `loops` are the extents of loops inside the element.
+    """The reads at one point of `space`; `loops` are the extents of loops inside the element.
 
-    Ops of equal structure share the symbols of their loops, which are still loops of their own.
+    Ops of equal structure share the symbols of their loops, though each has loops of its own.
     """
 
     space: Space
@@ -46,15 +46,15 @@ class Reads:
     loops: Mapping[Sym, Dim]
 
     def repetitions(self, access: Access) -> Dim:
-        """How often the loops inside the element make this access."""
+        """The product of the extents of those loops inside the element that move this access."""
         return reduce(mul, self._around(access).values(), const(1))
 
     def moves(self, access: Access) -> bool:
-        """Whether the loops inside the element move an access."""
+        """Whether the index of an access depends on loops inside the element."""
         return bool(self.loops) and bool(self._around(access))
 
     def indices(self) -> frozenset[Tensor]:
-        """The tensors whose elements say where others are read."""
+        """The tensors whose elements are indices into others."""
         data = {data for access in self.accesses for dim in access.index for data in dim.data()}
         return frozenset(access.tensor for each in data for access in tensor_loads(as_scalar(each.formula)))
 
@@ -75,11 +75,11 @@ class ReadTable:
     )
 
     def space(self, shape: Shape) -> Space:
-        """A generic point of a shape."""
+        """The iteration space of a shape."""
         if (known := self._spaces.get(shape)) is None:
             facts, index = self.structures.facts, list[Dim]()
             for extent in shape:
-                if extent.constant == 1:  # so that dims of 1 do not tell two spaces apart
+                if extent.constant == 1:  # so that spaces that differ in dims of 1 have equal symbols
                     index.append(const(0))
                     continue
                 symbol = Sym(f"%i{sum(i.constant is None for i in index)}")
@@ -91,13 +91,13 @@ class ReadTable:
         return known
 
     def of(self, op: Op[object]) -> tuple[Reads, ...]:
-        """What an element or reduce op reads for each result; a reduction once, for a point of its operand."""
+        """The reads of an element or reduce op per result; a reduction has one entry, for a point of its operand."""
         if (known := self._reads.get(op)) is None:
             known = self._reads[op] = self._matched(op)
         return known
 
     def _matched(self, op: Op[object]) -> tuple[Reads, ...]:
-        """The reads of an op of equal structure, with the leaves of this one."""
+        """The cached reads of an op of equal structure, with the leaves of this op."""
         if op.bodies and not isinstance(op.attrs, ReduceAttrs):
             return self._find(op)
         structure = self.structures.of_op(op)
@@ -136,13 +136,13 @@ def _reads(space: Space, formulas: list[Scalar]) -> Reads:
 
 
 def _is_pattern(reads: Reads, leaves: Leaves) -> bool:
-    """Whether reads name no tensors but leaves, and none inside of dims."""
+    """Whether reads are of leaves only, and no dim reads a tensor."""
     dims = (*(dim for a in reads.accesses for dim in a.index), *reads.loops.values())
     return all(a.tensor in leaves for a in reads.accesses) and not any(dim.data() for dim in dims)
 
 
 def _renamed(pattern: Reads, named: Mapping[Tensor, Tensor]) -> Reads:
-    """The same reads of other tensors."""
+    """The reads with their tensors replaced."""
     return Reads(pattern.space, tuple([Access(named[a.tensor], a.index) for a in pattern.accesses]), pattern.loops)
 
 

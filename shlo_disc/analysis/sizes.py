@@ -1,4 +1,4 @@
-"""Sizes that a program may be called with: likely ones to compare costs at, and random ones to try claims on."""
+"""Sizes that a program may be called with: likely ones to compare costs at, and random ones to test claims on."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from shlo_disc.expr.naming import sources
 
 Point: TypeAlias = Mapping[Sym, int]  # a value for every symbol of a program, definitions included
 
-_LIKELY = (128, 8, 32, 512, 1)  # where nobody says more: tried in this order for each size
+_LIKELY = (128, 8, 32, 512, 1)  # defaults without size hints: tried in this order for each size
 _POINTS = 4
 _DRAWN, _LARGEST_DRAWN = 8, 3000
-_ALIKE = (1, 7, 145, 385, 1000, 4099, 33000, 270001)  # workspaces of sorts begin at 2049, those of sums at 16384
-_MOST_ELEMENTS = 1 << 44  # of a tensor: more have no room anywhere
+_ALIKE = (1, 7, 145, 385, 1000, 4099, 33000, 270001)  # sorts use workspaces from 2049 on, sums from 16384 on
+_MOST_ELEMENTS = 1 << 44  # of a tensor: more do not fit into any memory
 _LARGEST = 1 << 256
 _TRIES = 400
-_MISSES, _FEW_MISSES = 50, 2  # draws in vain, after which random points end
-_ALL_TRIED, _SOME_TRIED = 100, 8  # values of a symbol in a step of mending
-_STEPS = 4  # of mending, per symbol
+_MISSES, _FEW_MISSES = 50, 2  # consecutive failed draws after which random points end
+_ALL_TRIED, _SOME_TRIED = 100, 8  # values of a symbol that one repair step tries
+_STEPS = 4  # repair steps per symbol
 _SPECIAL = 0.6
-_ALIKE_SHARE, _DISTINCT = 0.5, 3  # draws that have so few distinct sizes: many checks say that sizes are equal
+_ALIKE_SHARE, _DISTINCT = 0.5, 3  # share of draws with at most so many distinct sizes: checks often demand equal sizes
 
 
 def point_of(program: Program, free: Mapping[Sym, int]) -> Point | None:
-    """All symbols from values of the free ones; None if such a call is refused."""
+    """The values of all symbols, from those of the free ones; None if such a call is refused."""
     raw = _raw(program, free)
     if any(raw[dim.symbol] < 0 for dim in program.raw_dims):
         return None
@@ -39,9 +39,9 @@ def point_of(program: Program, free: Mapping[Sym, int]) -> Point | None:
 
 
 def accepted_point(program: Program, raw: Mapping[Sym, int]) -> Point | None:
-    """All symbols from what a call brings (`program.given`); None if the checks refuse it.
+    """The values of all symbols, from those that a call provides (`program.given`); None if the checks refuse it.
 
-    Unlike `point_of` this takes nothing from the facts: whatever a call may be given, they must hold.
+    Unlike `point_of` this does not use the facts, which must hold whatever a call provides.
     """
     point = dict(raw)
     for symbol, definition in program.definitions:
@@ -50,21 +50,21 @@ def accepted_point(program: Program, raw: Mapping[Sym, int]) -> Point | None:
 
 
 def _raw(program: Program, free: Mapping[Sym, int]) -> dict[Sym, int]:
-    """What a call brings, from values of the free symbols."""
+    """The values that a call provides, from those of the free symbols."""
     values = dict(free)
     for symbol, dim in program.facts.names:
-        if dim.symbols() <= values.keys():  # a partition has not all sizes of its program
+        if dim.symbols() <= values.keys():  # a partition lacks some sizes of its program
             values[symbol] = _evaluated(dim, values)
     return {symbol: _evaluated(program.facts.canonical(of(symbol)), values) for symbol in program.given}
 
 
 def _evaluated(dim: Dim, values: Mapping[Sym, int]) -> int:
-    """The value of a size, or the most that any size is taken for: squares of squares would fill the memory."""
+    """The value of a size, clamped to `_LARGEST` either way: nested powers would exhaust the memory."""
     return max(-_LARGEST, min(dim.evaluate(values), _LARGEST))
 
 
 def free_symbols(program: Program) -> tuple[Sym, ...]:
-    """The symbols that all sizes of the program follow from, in a fixed order."""
+    """The independent symbols that determine all sizes of the program, in a fixed order."""
     names = dict(program.facts.names)
     dims = [program.facts.canonical(of(symbol)) for symbol in program.given]
     found = sources([s for dim in dims for s in dim.symbols()], names.items())
@@ -72,7 +72,7 @@ def free_symbols(program: Program) -> tuple[Sym, ...]:
 
 
 def likely_points(program: Program, likely: Mapping[str, Sequence[int]]) -> tuple[Point, ...]:
-    """Points to compare costs at: the user's, or some usual ones; empty if none is found that the checks let pass."""
+    """Points to compare costs at: from size hints, or defaults; empty if none is found that passes the checks."""
     return _of_whole(program, f"likely {likely}", lambda whole: _likely_points(whole, likely))
 
 
@@ -84,7 +84,7 @@ def _likely_points(program: Program, likely: Mapping[str, Sequence[int]]) -> tup
     else:
         columns = [values or _LIKELY for values in hinted]
         longest = max(map(len, columns), default=0)
-        # In step first: sizes of a kind. Then everything with everything.
+        # First the k-th value of every size together, then the Cartesian product.
         in_step = (tuple(column[k % len(column)] for column in columns) for k in range(longest))
         tried = itertools.chain(in_step, itertools.product(*columns))
     found = list[Point]()
@@ -101,7 +101,7 @@ def _likely_points(program: Program, likely: Mapping[str, Sequence[int]]) -> tup
 
 
 def points_alike(program: Program) -> tuple[Point, ...]:
-    """Points at which all free sizes are the same, from 1 to many: those that the checks let pass."""
+    """Points at which all free sizes are equal, from small to large: those that pass the checks."""
     return _of_whole(program, "alike", _points_alike)
 
 
@@ -112,7 +112,7 @@ def _points_alike(program: Program) -> tuple[Point, ...]:
 
 
 def further_points(program: Program) -> tuple[Point, ...]:
-    """A few points at which free sizes differ, drawn alike in every run; fewer where sizes are hard to find."""
+    """A few points at which free sizes differ, the same in every run; fewer where the checks are hard to satisfy."""
     return _of_whole(program, "further", _further_points)
 
 
@@ -121,7 +121,7 @@ def _further_points(program: Program) -> tuple[Point, ...]:
 
 
 def _of_whole(program: Program, kind: str, find: Callable[[Program], tuple[Point, ...]]) -> tuple[Point, ...]:
-    """Points of a program; those of a partition are points of the whole, whose checks were passed before it."""
+    """Points of a program; for a partition, points of the whole program, whose earlier checks have then passed."""
     whole = program.within
     if whole is None:
         return find(program)
@@ -131,7 +131,7 @@ def _of_whole(program: Program, kind: str, find: Callable[[Program], tuple[Point
 
 
 def _in_partition(program: Program, point: Point) -> Point:
-    """A point of the whole with the sizes of what the partition takes."""
+    """A point of the whole program, extended by the sizes of the partition's inputs."""
     values = dict(point)
     for symbol in program.given:
         if symbol not in values:
@@ -140,13 +140,13 @@ def _in_partition(program: Program, point: Point) -> Point:
 
 
 def _has_room(program: Program, point: Point) -> bool:
-    """Whether tensors of these sizes can be: then all numbers that costs are compared in are of a usual size."""
+    """Whether tensors of these sizes can exist, which also keeps the numbers in cost comparisons moderate."""
     shapes = {tensor.shape for op in program.body.walk() for tensor in op.results}
     return all(product(shape).evaluate(point) <= _MOST_ELEMENTS for shape in shapes)
 
 
 def _hinted(program: Program, symbol: Sym, likely: Mapping[str, Sequence[int]]) -> tuple[int, ...]:
-    """The likely values of a free symbol: its own, or what follows from those of the one size that it is part of."""
+    """The likely values of a free symbol: its own hints, or solved from those of a size that is linear in it alone."""
     if symbol.name in likely:
         return tuple(likely[symbol.name])
     for name, values in likely.items():
@@ -158,10 +158,10 @@ def _hinted(program: Program, symbol: Sym, likely: Mapping[str, Sequence[int]]) 
 
 
 def random_points(program: Program, random: Random, largest: int = 40, most_misses: int = _MISSES) -> Iterator[Point]:
-    """Random sizes that pass all checks, until so many draws were in vain; small, special and equal sizes come often.
+    """Random sizes that pass all checks, until `most_misses` draws in a row fail; favors small, special and equal ones.
 
-    A draw that breaks checks is mended by the heuristic of least conflicts (Minton et al. 1992): one symbol after the
-    other gets the value that breaks the rest least.
+    A draw that violates checks is repaired by the min-conflicts heuristic (Minton et al. 1992): one symbol after the
+    other gets the value that violates the checks least.
     """
     symbols = free_symbols(program)
     ranges = [_range_of(program, symbol, largest) for symbol in symbols]
@@ -182,14 +182,14 @@ def random_points(program: Program, random: Random, largest: int = 40, most_miss
 
 
 def _range_of(program: Program, symbol: Sym, largest: int) -> range:
-    """The values that are tried for a symbol: from its lower bound on, not beyond its upper one."""
+    """The values to try for a symbol: from its lower bound on, up to its upper one."""
     low, high = program.facts.interval(of(symbol))
     low = max(0, low or 0)
     return range(low, low + largest + 1 if high is None else min(high, low + largest) + 1)
 
 
 def _special(values: range, random: Random) -> int:
-    """A value that is often at an end of a range, or beside a power of two."""
+    """A random value, often at an end of the range or next to a power of two."""
     ends = [v for v in (*values[:4], *values[-1:], 7, 8, 9, 15, 16, 17, 31, 32, 33) if v in values]
     return random.choice(ends if random.random() < _SPECIAL else values)
 
@@ -197,7 +197,7 @@ def _special(values: range, random: Random) -> int:
 def _mended(
     program: Program, symbols: Sequence[Sym], ranges: Sequence[range], drawn: list[int], random: Random
 ) -> Point | None:
-    """The draw, changed where it breaks checks; None if that does not help."""
+    """The draw, repaired where it violates checks; None if that fails."""
 
     def breaks(values: Sequence[int]) -> int:
         return _conflict(program, dict(zip(symbols, values, strict=True)))
@@ -216,7 +216,7 @@ def _mended(
 
 
 def _values_for(values: range, drawn: Sequence[int], random: Random) -> Sequence[int]:
-    """What is tried for one symbol: all its values, or of many some, and those of the others: sizes are often equal."""
+    """The values to try for one symbol: all, or of many a sample, and those of the others, as sizes are often equal."""
     if len(values) <= _ALL_TRIED:
         return values
     some = (*values[:3], *drawn, *(random.choice(values) for _ in range(_SOME_TRIED)))
@@ -224,7 +224,7 @@ def _values_for(values: range, drawn: Sequence[int], random: Random) -> Sequence
 
 
 def _conflict(program: Program, free: Mapping[Sym, int]) -> int:
-    """By how much these sizes miss the checks; 0 if a call with them is accepted."""
+    """How far these sizes are from passing the checks; 0 if a call with them is accepted."""
     raw = _raw(program, free)
     point, missed = dict(raw), sum(max(0, -raw[dim.symbol]) for dim in program.raw_dims)
     if missed:

@@ -1,8 +1,8 @@
-"""Ops of equal structure, as in the layers of a model: what one of them reads, all read, up to the names of tensors.
+"""Ops of equal structure, as in the layers of a model: their reads are equal up to renaming of tensors.
 
-The structure of a tensor is what its free ops say, from the tensors up that these begin at: its leaves. Two ops of
-equal structure have equal element formulas but for their leaves, which stand in the same places (value numbering, as
-in Alpern, Wegman and Zadeck, POPL 1988, with the leaves as variables).
+The structure of a tensor is the graph of free ops that computes it from other tensors, its leaves. Two ops of equal
+structure have equal element formulas except for their leaves, which occur in the same places (value numbering, as in
+Alpern, Wegman and Zadeck, POPL 1988, with the leaves as variables).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Leaves: TypeAlias = tuple[Tensor, ...]
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """Equal numbers mean equal structure; then the leaves differ at most."""
+    """The number of a structure, and the leaves: with equal numbers, at most the leaves differ."""
 
     number: int
     leaves: Leaves
@@ -29,7 +29,7 @@ class Structure:
 
 @dataclass(slots=True, eq=False)
 class Structures:
-    """The structures of one program, and what is known of tensors by structure, under its facts."""
+    """The structures of one program, and the affine views of tensors by structure, under its facts."""
 
     facts: Facts
     producers: Producers
@@ -40,14 +40,14 @@ class Structures:
     )
 
     def of_op(self, op: Op[object]) -> Structure:
-        """The structure of an op; its bodies do not count, so formulas that look into them may differ."""
+        """The structure of an op; its bodies are ignored, so formulas that inline them may differ."""
         results = tuple((t.shape, t.dtype) for t in op.results)
         return self._number((op.name, op.attrs, results), op.operands)
 
     def of_tensor(self, tensor: Tensor) -> Structure:
-        """The structure of a tensor: that of the free op that makes it, else a leaf of its type."""
+        """The structure of a tensor: that of the free op that computes it, else a leaf of its type."""
         waiting = [tensor]
-        while (known := self._tensors.get(tensor)) is None:  # what a chain of views begins at comes first
+        while (known := self._tensors.get(tensor)) is None:  # the source of a chain of views comes first
             current = waiting.pop()
             made = self.producers.get(current)
             if made is None or not is_free(made[0]):
@@ -60,7 +60,7 @@ class Structures:
         return known
 
     def affine_view(self, tensor: Tensor) -> AffineView | None:
-        """`access.affine_view` under the facts of the program, found once for each structure."""
+        """`access.affine_view` under the facts of the program, cached per structure."""
         structure = self.of_tensor(tensor)
         if (known := self._views.get(structure.number)) is None:
             view = affine_view(tensor, self.facts, self.producers)

@@ -14,11 +14,11 @@ from shlo_disc.expr.bounds import bounds_where, joined
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import NO_BOUNDS, Bounds, Load
 
-_DEEPEST = 4  # loops in loops whose invariants are searched; what is inside of more costs a walk per loop around it
+_DEEPEST = 4  # nesting of loops whose invariants are searched; each level repeats the walks of all loops inside it
 
 
 def with_bounds(body: Body, facts: Facts) -> tuple[Body, Mapping[Tensor, Tensor]]:
-    """Give every integer the bounds that its op implies; also which tensors were replaced for it."""
+    """Give every integer tensor the bounds that its op implies; also return which tensors were replaced."""
     walk = _BoundsWalk(facts)
     return walk.body(body, [x.bounds for x in body.arguments]), walk.replaced
 
@@ -31,7 +31,7 @@ class _BoundsWalk:
     _depth: int = 0
 
     def body(self, body: Body, arguments: Sequence[Bounds]) -> Body:
-        """The body where its arguments have these bounds."""
+        """The body with these bounds of its arguments."""
         made = self._bounded(body.arguments, arguments)
         ops, results = tuple(map(self._op, body.ops)), self._current(body.results)
         same = (made, ops, results) == (body.arguments, body.ops, body.results)
@@ -44,7 +44,7 @@ class _BoundsWalk:
         return self._current(tensors)
 
     def _current(self, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        if self.replaced.keys().isdisjoint(tensors):  # most often
+        if self.replaced.keys().isdisjoint(tensors):  # the common case
             return tensors
         return tuple([self.replaced.get(x, x) for x in tensors])
 
@@ -63,11 +63,11 @@ class _BoundsWalk:
         if (operands, bodies, results) != (op.operands, op.bodies, op.results):
             op = replace(op, operands=operands, bodies=bodies, results=results)
         if results and (results[0].dtype.is_bool or op.name in {"add", "subtract"}):
-            self._formulas[results[0]] = op  # they depend on the side of a selection that they are read on
+            self._formulas[results[0]] = op  # conditions, and values with tighter bounds on one side of a selection
         return op
 
     def _case(self, op: Op[Any]) -> tuple[tuple[Body, ...], list[Bounds]]:
-        """One of the branches runs: its results lie within the bounds of one of them."""
+        """The branches, and the union of the bounds of their results, as any of them may run."""
         bodies = tuple([self.body(branch, ()) for branch in op.bodies])
         return bodies, [
             reduce(self._joined, [x.bounds for x in results])
@@ -75,11 +75,11 @@ class _BoundsWalk:
         ]
 
     def _while(self, op: Op[Any], operands: tuple[Tensor, ...]) -> tuple[tuple[Body, ...], list[Bounds]]:
-        """Bounds that hold whenever the condition is computed, found as Houdini does (Flanagan and Leino 2001).
+        """Find bounds that hold at every evaluation of the condition, as Houdini does (Flanagan and Leino 2001).
 
-        Assume of every end the first candidate, drop for the next one what a turn does not keep, and start again. The
-        candidates: where the value starts; what it reaches in one turn from there; what a turn makes of any value,
-        which needs no assumption.
+        Assume the first candidate for every end; where an iteration does not preserve it, take the next one, and start
+        again. The candidates, each with the initial value: that alone; what one iteration reaches from the assumed
+        bounds; what an iteration reaches from any value, which needs no assumption.
         """
         start = [x.bounds for x in operands]
         self._depth += 1
@@ -94,7 +94,7 @@ class _BoundsWalk:
         return bodies, after
 
     def _turn(self, op: Op[Any], assumed: Sequence[Bounds]) -> tuple[tuple[Body, ...], list[Bounds]]:
-        """Both bodies where the carried values have these bounds at the condition, and what they are after the loop."""
+        """Both bodies with these bounds of the carried values at the condition, and their bounds after the loop."""
         condition = self.body(op.bodies[0], assumed)
         holds = formula_of(condition.results[0], self._formulas, self.facts)
 
@@ -111,7 +111,7 @@ class _BoundsWalk:
         return (condition, body), after
 
     def _entered(self, inside: Sequence[Bounds], op: Op[Any]) -> Facts:
-        """What is known of sizes in a body: where it runs, the bounds of its arguments are in order."""
+        """The facts in a loop body: where it runs, each argument's lower bound is at most its upper bound."""
         facts = self.facts
         for low, high in inside:
             if low is not None and high is not None and not facts.at_least(high, low).known:
@@ -127,7 +127,7 @@ class _BoundsWalk:
 
 
 class _Assumed:
-    """What is assumed of the carried values of a loop: per value and end, which candidate is tried."""
+    """The assumed bounds of the carried values of a loop: the current candidate per value and end."""
 
     def __init__(self, start: Sequence[Bounds], safe: Sequence[Bounds], facts: Facts) -> None:
         self._start, self._safe, self._facts = start, safe, facts
@@ -139,7 +139,7 @@ class _Assumed:
         return [(low, high) for low, high in self._ends]
 
     def kept_by(self, reached: Sequence[Bounds]) -> bool:
-        """Whether a turn from the assumed bounds ends within them; if not, the next candidates are tried."""
+        """Whether an iteration preserves the assumed bounds; if not, advance to the next candidates."""
         kept = True
         for k, (ends, after) in enumerate(zip(self._ends, reached, strict=True)):
             wider = joined(self._start[k], after, self._facts.judge)

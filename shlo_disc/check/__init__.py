@@ -1,5 +1,5 @@
-"""Run a program in several ways against each other, and find the smallest program that still differs.
+"""Differential testing: run a program in several ways, compare the results, and shrink a program that differs.
 
-In: StableHLO text, or a seed for random programs. Out: the differences that rounding does not allow. A way to run may
-be added to `running`; how far results may differ is derived in `rounding`, never chosen to let a program pass.
+In: StableHLO text, or a seed for random programs. Out: differences larger than rounding explains. New ways to run a
+program go into `running`; tolerances are derived in `rounding`, never tuned to let a program pass.
 """

@@ -1,8 +1,8 @@
-"""Calls of a compiled program that give away what a single call on fresh memory hides.
+"""Calls of a compiled program that expose memory errors which a single call on fresh memory hides.
 
-Memory of temporaries and results is used again. A step that reads what no step has written yet finds there what an
-earlier call left: after a call with the same inputs just the right numbers. Around an array there is mostly memory of
-the same process, so that reading beyond its ends is not seen either.
+Memory of temporaries and results is reused. A step that reads it uninitialized finds values of an earlier call, which
+are right after a call with the same inputs. Arrays are mostly surrounded by memory of the same process, so that
+accesses out of bounds go unnoticed, too.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ _GARBAGE = 0xFF  # NaN in every type of floats, -1 in every type of integers
 
 
 class UnsteadyError(Exception):
-    """A call gives other results than the call before with equal inputs, or has changed its inputs."""
+    """A repeated call gives other results for equal inputs, or a call has changed its inputs."""
 
 
 def twice(run: Run, *, donates: bool = False) -> Run:
-    """A run that poisons the memory first, calls two times and compares: the second time with arguments in one memory.
+    """Make a run that poisons memory, calls twice and compares: the second time with arguments that share memory.
 
-    In the two calls before, a page that cannot be accessed lies before each argument, or behind it. Results of the
-    first call are kept during the second, whose results have other memory therefore. `donates`: a call may overwrite
-    its arguments; otherwise they have to stay as they are. Raises `UnsteadyError`.
+    In the poisoning call each argument begins right behind an inaccessible page, in the first call it ends right before
+    one. Results of the first call are kept during the second, whose results therefore have other memory. `donates`: a
+    call may overwrite its arguments; otherwise it must not. The run raises `UnsteadyError`.
     """
 
     def call(inputs: Sequence[Array]) -> Sequence[Array]:
@@ -54,11 +54,11 @@ def twice(run: Run, *, donates: bool = False) -> Run:
 
 
 def repeated(executable: Executable, calls: int = _CALLS_ON_DEVICE) -> Run:
-    """A run that calls several times and compares, the last time with equal arguments in one memory.
+    """Make a run that calls several times and compares, the last time with equal arguments sharing memory.
 
-    Arguments stay where they are on the device, and a call takes the memory that the call before has given back: from
-    the third call on a recorded graph runs. What `runtime.memory.POOL` poisons is poisoned before each call. Raises
-    `UnsteadyError`.
+    Arguments keep their addresses on the device, and a call reuses the memory that the call before has released: from
+    the third call on, a recorded graph runs. Memory that `runtime.memory.POOL` poisons is poisoned before each call.
+    The run raises `UnsteadyError`.
     """
 
     def call(inputs: Sequence[Array]) -> Sequence[Array]:
@@ -97,9 +97,9 @@ def _called(run: Run, given: Sequence[Array], inputs: Sequence[Array], *, donate
 
 
 def poison(run: Run, inputs: Sequence[Array]) -> None:
-    """Leave NaN in the temporaries, and garbage where results were: the memory that the next call takes.
+    """Leave NaN in temporaries, and garbage in the memory of results: the next call reuses both.
 
-    Integers stay as they are: they may be sizes, and decide how often a loop runs.
+    Integers keep their values: they may be sizes, or trip counts of loops.
     """
     spoiled = [guarded(np.full_like(x, np.nan) if x.dtype.kind in "fc" else x, at_end=False) for x in inputs]
     with suppress(ShloDiscError, ArithmeticError):
@@ -110,9 +110,9 @@ def poison(run: Run, inputs: Sequence[Array]) -> None:
 
 
 def guarded(array: Array, *, at_end: bool) -> Array:
-    """A copy between two pages that cannot be accessed, which ends before the second one, or begins behind the first.
+    """Copy an array between two inaccessible pages, to end right before the second or begin right behind the first.
 
-    An array that repeats one element stays what it is.
+    An array that repeats one element is returned as it is.
     """
     count, page = array.nbytes, mmap.PAGESIZE
     repeats = any(stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True))
@@ -131,7 +131,7 @@ def guarded(array: Array, *, at_end: bool) -> Array:
 
 
 def sharing(inputs: Sequence[Array]) -> list[Array]:
-    """Copies of arrays that share memory wherever their values let them: equal ones are one, parts of others views.
+    """Copy arrays so that they share memory where values permit: equal ones are one, parts of others are views.
 
     >>> a, b = np.arange(6.0), np.arange(6.0)[2:5]
     >>> one, same, part = sharing([a, a.copy(), b])

@@ -1,4 +1,4 @@
-"""Random programs by the thousand: modules of fresh seeds in several processes, until the time is up."""
+"""Fuzzing campaigns: check modules of consecutive seeds in several processes, up to a time or a count."""
 
 from __future__ import annotations
 
@@ -31,17 +31,16 @@ _Task: TypeAlias = tuple[int, int | None]  # a seed, and how many programs to ma
 
 _JAX_TOGETHER = 5  # functions in a module, with their derivatives
 _JAX_EVERY = 3
-_RENEWED = 25  # modules, after which a process ends: loaded programs and JAX's caches stay until then
+_RENEWED = 25  # modules per process, as loaded programs and JAX's caches are freed only at its end
 _FAMILIES = ("stablehlo", "jax")
-_OF_JAX = ("normal", "small", "normal", "special")  # numbers; of wide ones derivatives overflow
-_LARGEST_ELSEWHERE = (
-    9  # size where the CPU's thresholds say nothing: values have up to four dims, some of them products
-)
+_OF_JAX = ("normal", "small", "normal", "special")  # inputs; derivatives at wide ones overflow
+# Largest size for targets that the CPU's thresholds do not concern: values have up to four dims, some of them products.
+_LARGEST_ELSEWHERE = 9
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What to make and how to run it. `ways`: those that are held against the reference; None: those of each seed."""
+    """The settings of a campaign. `ways`: those that are compared with the reference; None: those of each seed."""
 
     seed: int
     config: BuildConfig
@@ -52,7 +51,7 @@ class Settings:
     calls: int = 4  # of each module
     timeout: float = 120.0  # seconds for one run
     shrink: float = 60.0  # seconds for shrinking
-    patience: float = 1200.0  # seconds for one module, after which this process is taken to compile for ever
+    patience: float = 1200.0  # seconds for one module, after which compilation counts as endless
     tolerance: Tolerance = field(default_factory=Tolerance)
     out: Path = Path("check-failure")
     keeps_going: bool = False  # after a failure
@@ -60,7 +59,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What came of one module."""
+    """The outcome of one module."""
 
     seed: int
     family: str
@@ -69,23 +68,23 @@ class Examined:
     refused: int
     nothing: int
     seconds: float
-    processor: float  # seconds of all processes
+    processor: float  # CPU seconds of all processes
     failure: str = ""  # what differs, in a line
     description: str = ""  # of the failure, with the smallest program
-    folder: str = ""  # where that is
-    command: str = ""  # that shows it again
+    folder: str = ""  # that holds it
+    command: str = ""  # that reproduces it
     ops: tuple[str, ...] = ()  # of the smallest program
     notes: tuple[str, ...] = ()
 
     @property
     def reproduce(self) -> str:
-        """The command that makes the same programs again."""
+        """The command that generates the same programs again."""
         return f"python -m shlo_disc fuzz --seed {self.seed} --count {self.programs}"
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What came of all modules."""
+    """The outcome of all modules."""
 
     examined: tuple[Examined, ...]
     seconds: float
@@ -107,7 +106,7 @@ class Summary:
 
 
 def family_of(seed: int) -> str:
-    """What a seed's programs are made as: StableHLO's text, or JAX's functions where JAX is installed."""
+    """The kind of a seed's programs: StableHLO text, or JAX functions where JAX is installed."""
     return _FAMILIES[seed % _JAX_EVERY == _JAX_EVERY - 1 and xla.is_installed()]
 
 
@@ -123,7 +122,7 @@ def made(seed: int, count: int | None = None) -> tuple[str, int]:
 
 
 def ways_of(seed: int) -> tuple[str, ...]:
-    """The ways that a seed's module runs in: always those of one compilation for several threads, others in turn."""
+    """The ways of a seed's module: `compiled`, `vm`, `divided` and one number of threads always, others in turn."""
     ways = ["compiled", "vm", "divided", ("threads2", "threads3", "threads8")[seed // 2 % 3]]
     ways += ["donated"] if seed % 2 else []
     ways += ["unfused"] if seed % 4 == 0 else []
@@ -131,7 +130,7 @@ def ways_of(seed: int) -> tuple[str, ...]:
 
 
 def campaign(settings: Settings, show: Callable[[str, int, int], None], log: Path | None = None) -> Summary:
-    """Examine modules of seeds that follow each other, several at a time. `show` gets a line, and how far it is."""
+    """Check modules of consecutive seeds, several at a time. `show` is called with a line of text and the progress."""
     started = time.monotonic()
     examined, tasks = list[Examined](), _tasks(settings, started)
     for one in _in_turn(settings, tasks) if settings.jobs == 1 else _side_by_side(settings, tasks):
@@ -193,13 +192,13 @@ def _record(log: Path | None, one: Examined, at: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Examines modules, one after the other."""
+    """Checks modules, one after the other."""
 
     settings: Settings
     ways: Ways
 
     def examine(self, seed: int, count: int | None = None) -> Examined:
-        """Make the module of a seed, of so many programs at most, and run it; a failure is shrunk and written."""
+        """Generate the module of a seed, with at most `count` programs, and check it; a failure is shrunk and saved."""
         settings, started, before = self.settings, time.monotonic(), self._processor_seconds()
         text, together = made(seed, count)
         family = family_of(seed)
@@ -240,12 +239,12 @@ class Job:
 
 
 class _EndlessError(BaseException):
-    """Time is up. No `except Exception` on the way takes it for what a program does."""
+    """The time limit is exceeded. No `except Exception` takes it for an error of the program."""
 
 
 @contextmanager
 def _limited(seconds: float) -> Generator[None]:
-    """Raise `_EndlessError` in the main thread after so many seconds; other processes have limits of their own."""
+    """Raise `_EndlessError` in the main thread after so many seconds; other processes have their own limits."""
 
     def stop(_signal: int, _frame: object) -> None:
         raise _EndlessError
@@ -261,7 +260,7 @@ def _limited(seconds: float) -> Generator[None]:
 
 _Found: TypeAlias = tuple[str, str, str, str, tuple[str, ...]]  # failure, description, folder, command, ops
 _NOTHING_FOUND: _Found = ("", "", "", "", ())
-_jobs = list[Job]()  # the one of this process
+_jobs = list[Job]()  # the one job of this process
 
 
 def _begin(settings: Settings) -> None:
@@ -277,7 +276,7 @@ def _silent(_what: str, _done: int, _total: int) -> None:
 
 
 def _broken(error: InternalError, text: str, settings: Settings, seed: int) -> _Found:
-    """What to say of a program that this process cannot read, legalize or print: it is kept as it is."""
+    """Report a program that this process fails to read, legalize or print; it is saved as it is."""
     folder = settings.out / f"seed-{seed}"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "program.mlir").write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A program with inputs, and the same with less in it."""
+"""A program with inputs, and edits that make it smaller."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shlo_disc.ir.core import Block, Function, Module, Op, Region, Value
 Array: TypeAlias = NDArray[Any]
 
 _CALLS: Mapping[str, str] = {"func.call": "callee", "stablehlo.composite": "decomposition"}
-_MOST_INLINED = 10_000  # ops: a function that calls itself has no end
+_MOST_INLINED = 10_000  # ops copied at most: inlining a recursive function would not end
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +32,7 @@ class CheckedCall:
 
     @property
     def ops(self) -> tuple[Op, ...]:
-        """The ops of `@main`, without those of regions and without the return."""
+        """The top-level ops of `@main`, without the return."""
         return self.main.body.ops[:-1]
 
     @property
@@ -41,17 +41,17 @@ class CheckedCall:
 
     @property
     def size(self) -> int:
-        """How many ops there are, those of regions and called functions counted, without returns."""
+        """The number of ops, including those of regions and functions, without returns."""
         return sum(not op.name.endswith(".return") for op in self.module.walk())
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is to be done to a case; what nobody needs any more goes too.
+    """An edit of a case; ops that become dead are removed, too.
 
-    `results` are the values that `@main` returns instead. `given` values become arguments. `replaced` values give way
-    to others of the same type. `entered` are ops whose region of that number takes their place, run once on their
-    operands. `folded` values become constants. `inline`: the bodies of functions take the places of calls.
+    `results`: the values that `@main` returns instead. `given`: values that become arguments. `replaced`: values that
+    are replaced by others of the same type. `entered`: ops that are replaced by their region of that number, run once
+    on their operands. `folded`: values that become constants. `inline`: calls are replaced by the bodies of functions.
     """
 
     results: Sequence[Value] | None = None
@@ -63,7 +63,7 @@ class Change:
 
 
 def changed(case: CheckedCall, change: Change) -> CheckedCall:
-    """Give a case after a change, with new names. It may be none that the rules of StableHLO let pass."""
+    """Apply a change, under new names. The result may be invalid StableHLO."""
     main, copier = case.main, _Copier(case.module, change)
     results = case.results if change.results is None else change.results
     wanted = [copier.source(value) for value in results]
@@ -87,12 +87,12 @@ def changed(case: CheckedCall, change: Change) -> CheckedCall:
 
 
 def observable(case: CheckedCall) -> tuple[Value, ...]:
-    """The values of `@main` that could be returned: tensors, results of its own ops."""
+    """The values of `@main` that could be returned: tensors that its top-level ops compute."""
     return tuple([v for op in case.ops for v in op.results if isinstance(v.type, TensorType) and not v.type.encoding])
 
 
 def taken(op: Op) -> Iterator[Value]:
-    """The values that an op needs, also those that its regions take from outside and inside."""
+    """The values that an op uses, including the operands of all ops in its regions."""
     yield from op.operands
     for region in op.regions:
         for block in region.blocks:
@@ -101,7 +101,7 @@ def taken(op: Op) -> Iterator[Value]:
 
 
 def _needed(ops: Iterable[Op], wanted: Iterable[Value], copier: _Copier) -> tuple[list[Op], set[Value]]:
-    """The ops that values come from, and all values that are used."""
+    """The ops that the wanted values depend on, and all values used."""
     used, kept = set(wanted), list[Op]()
     for op in reversed(tuple(ops)):
         if any(result in used and not copier.is_given(result) for result in op.results):
@@ -111,7 +111,7 @@ def _needed(ops: Iterable[Op], wanted: Iterable[Value], copier: _Copier) -> tupl
 
 
 class _Copier:
-    """Copies ops with new names, and changes them on the way."""
+    """Copies ops under new names, and applies a change to them."""
 
     def __init__(self, module: Module, change: Change) -> None:
         self._functions = module.functions
@@ -121,7 +121,7 @@ class _Copier:
         self._copied = 0
 
     def source(self, value: Value) -> Value:
-        """The old value that is meant where an old value is used."""
+        """The old value that replaces an old one; the value itself if none does."""
         while value in self._change.replaced:
             value = self._change.replaced[value]
         return value
@@ -130,16 +130,16 @@ class _Copier:
         return value in self._change.given
 
     def now(self, value: Value) -> Value:
-        """The new value for an old one."""
+        """The copy of an old value."""
         source = self.source(value)
         return self._values.get(source, source)
 
     def taken(self, op: Op) -> Iterator[Value]:
-        """The values that an op needs."""
+        """The values that an op uses; none if it becomes a constant."""
         return iter(()) if op.results and op.results[0] in self._change.folded else taken(op)
 
     def define(self, value: Value, name: str) -> Value:
-        """Make the new value for an old one."""
+        """Make the copy of an old value."""
         self._values[value] = made = replace(value, name=name, location=None)
         return made
 
@@ -158,14 +158,14 @@ class _Copier:
                 made.append(self._op(op))
                 continue
             arguments = [self.now(value) for value in op.operands]
-            self._values.update(zip(inner.arguments, arguments, strict=False))  # a branch takes none
+            self._values.update(zip(inner.arguments, arguments, strict=False))  # branches have no arguments
             made += self.ops(inner.ops[:-1])
             ends = [self.now(value) for value in inner.ops[-1].operands]
             self._values.update(zip(op.results, ends, strict=True))
         return made
 
     def _constant(self, value: Value) -> Op:
-        """The op that gives a value which is known."""
+        """The constant op of a folded value."""
         array, type_ = self._change.folded[value], value.type
         assert isinstance(type_, TensorType), "what was computed is a tensor"
         literal = DenseAttr(type_, np.ascontiguousarray(array).tobytes(), splat=array.size == 1)
@@ -173,7 +173,7 @@ class _Copier:
         return Op("stablehlo.constant", (), {"value": literal}, (made,), (), value.span)
 
     def _inner(self, op: Op) -> Block | None:
-        """The block that takes the place of an op."""
+        """The block that replaces an op, if any."""
         if op in self._change.entered:
             return op.regions[self._change.entered[op]].block
         callee = op.attributes.get(_CALLS.get(op.name, ""))
@@ -203,7 +203,7 @@ class _Copier:
 
 
 def _without_unreachable(module: Module) -> Module:
-    """Leave out functions that `@main` does not need."""
+    """Remove functions that `@main` does not reach."""
     waiting, reached = ["main"], set[str]()
     while waiting:
         name = waiting.pop()

@@ -1,4 +1,4 @@
-"""Where two runs of a program differ by more than rounding."""
+"""Compare the results of two runs of a program, allowing for rounding."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from shlo_disc.check.significands import units
 from shlo_disc.functions.numpy_math import wide
 
 Array: TypeAlias = NDArray[Any]
-# One result of runs of these numbers, each rounded in another way.
+# Samples of one result: takes its number and the numbers of the runs, each of which rounds differently.
 Samples: TypeAlias = Callable[[int, range], Sequence[Array]]
 
-# Runs that are drawn: a few, which mostly suffice, and more before a difference is reported; not many at once.
+# Runs after each round: a few mostly suffice; more are drawn, in steps, before a difference is reported.
 FEW_RUNS = (2, 8)
 MANY_RUNS = (*FEW_RUNS, *range(32, 129, 24), *range(176, 513, 48))
-_FOR_SHAPES = 32  # runs, in one of which a result has the size that was found
-_NEAR = 4.0  # units in the last place that need no further excuse
-_BESIDE = 1.0  # the same, of what lies outside of all runs
-_SPREAD = 0.125  # times what the runs are apart
-_FAR = 1024.0  # units that runs are apart where a comparison goes either way: then the same distance beside them, too
-_CHAOTIC = 3  # different integers in legal runs: such as of the last bits of a float, which say nothing
+_FOR_SHAPES = 32  # runs that are searched for one with the shape found
+_NEAR = 4.0  # units in the last place that are always accepted
+_BESIDE = 1.0  # units in the last place that are accepted outside the range of all runs
+_SPREAD = 0.125  # fraction of that range that is accepted outside it, too
+_FAR = 1024.0  # units: of a wider range, as where a comparison goes either way, all of it is accepted outside
+_CHAOTIC = 3  # distinct integers in legal runs, as from the last bits of a float: then they are not compared
 
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How much floats may differ: the allowed error times `scale`, and `absolute` beside it."""
+    """The allowed error of floats: the derived one times `scale`, plus `absolute`."""
 
     scale: float = 1.0
     absolute: float = 0.0
@@ -37,16 +37,16 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The worst element of one result."""
+    """A difference in one result, described by its worst element."""
 
     result: int
     index: tuple[int, ...]
     found: str
     expected: str
-    count: int = 0  # elements that differ; 0 if it is not about elements
+    count: int = 0  # elements that differ; 0 if types, shapes or the numbers of results differ
     of: int = 0
-    largest: float = np.nan  # absolute difference over all of them; NaN if that has no meaning
-    ulps: float = np.nan  # the same in units in the last place
+    largest: float = np.nan  # largest absolute difference; NaN if it is undefined
+    ulps: float = np.nan  # largest difference in units in the last place
     shape: tuple[int, ...] = ()
     dtype: str = ""
 
@@ -71,13 +71,14 @@ def compare(
     skipped: frozenset[int],
     rounds: Sequence[int] = MANY_RUNS,
 ) -> Difference | None:
-    """Give the first result that differs from what the reference gives, at its worst element; None if all agree.
+    """Find the first result that differs from the reference's, described by its worst element; None if all agree.
 
-    Integers and booleans have to be equal, floats within 4 units in the last place, or among `samples` of legal runs,
-    or not farther outside than an eighth of what these are apart; than all of it if that is much, for then few runs say
-    little. An integer that has several values in legal runs, and
-    a result of another size there, are not compared. `skipped` results are not looked at. `rounds`: how many runs
-    there are after each round; there is another one while elements differ.
+    Integers and booleans have to be equal, or within the range of the legal runs that `samples` draws. Floats have to
+    be within 4 units in the last place of the reference, or within the range of the legal runs, widened on both sides
+    by one unit and an eighth of its width (by its whole width above 1024 units, where few runs say little). An integer
+    with at least 3 distinct values in legal runs is not compared, nor is a result whose shape differs from the
+    reference's but occurs in a legal run. `skipped` results are not compared. `rounds`: the number of runs after each
+    round; another round is drawn while elements differ.
     """
     if len(found) != len(expected):
         return Difference(0, (), f"{len(found)} results", f"{len(expected)}")
@@ -105,10 +106,10 @@ def compare(
 def identical(
     found: Sequence[Array], expected: Sequence[Array], nan_signs: Callable[[int], Sequence[Array]] = lambda _: ()
 ) -> Difference | None:
-    """Give the first result whose bits differ.
+    """Find the first result whose bits differ.
 
-    `nan_signs(k)` are values of result k with other signs of NaNs in the program: elements that differ between them
-    are made of the bits of a NaN, and may differ.
+    `nan_signs(k)`: result k in two runs with opposite signs of NaNs. Elements that differ between these depend on the
+    bits of a NaN, and are not compared.
     """
     for number, (one, other) in enumerate(zip(found, expected, strict=True)):
         if one.shape != other.shape:
@@ -129,7 +130,7 @@ def _mistyped(number: int, found: Array, expected: Array) -> Difference:
 
 
 def _same_bits(one: Array, other: Array) -> Array:
-    """Where the bits are equal; a NaN equals any NaN, for no rule says which sign and payload an operation gives."""
+    """Mask of elements with equal bits; all NaNs are equal, as sign and payload of a NaN are unspecified."""
     size = max(1, one.dtype.itemsize)
     parts = [np.ascontiguousarray(x).reshape(-1).view(np.uint8).reshape(-1, size) for x in (one, other)]
     same = (parts[0] == parts[1]).all(axis=1).reshape(one.shape)
@@ -146,7 +147,7 @@ def _equal_numbers(one: Array, other: Array) -> Array:
 
 
 def _wrong(found: Array, expected: Array, tolerance: Tolerance) -> Array:
-    """The elements that are apart by more than a few units in the last place."""
+    """Mask of elements that differ by more than a few units in the last place."""
     if expected.dtype.kind in "biu" or "int" in expected.dtype.name:
         return found != expected
     wrong = np.zeros(expected.shape, bool)
@@ -163,9 +164,9 @@ def _within(one: Array, other: Array, allowed: Array) -> Array:
 
 
 def _excused(found: Array, expected: Array, runs: Sequence[Array], tolerance: Tolerance) -> Array:
-    """The elements that legal runs explain: what was found lies among theirs, or not far outside.
+    """Mask of elements that legal runs explain: the value found is within their range, or not far outside.
 
-    What overflows in some runs and not in others may be any number beyond those.
+    Where some runs overflow, any value beyond the finite ones is accepted.
     """
     if expected.dtype.kind in "biu" or "int" in expected.dtype.name:
         everyone = np.sort(wide(np.stack([expected, *runs])), axis=0)
@@ -196,7 +197,7 @@ def _real(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def _parts(x: Array) -> tuple[Array, ...]:
-    """Real numbers in f64: one array, or two of complex numbers."""
+    """Real numbers in f64: one array, or the real and imaginary parts."""
     if x.dtype.kind == "c":
         return np.real(x).astype(np.float64), np.imag(x).astype(np.float64)
     return (x.astype(np.float64),)
@@ -210,7 +211,7 @@ def _magnitude(x: Array) -> Array:
 
 
 def _worst(number: int, found: Array, expected: Array, wrong: Array) -> Difference:
-    """Describe the element that is off the most; one that is no number on one side alone comes first."""
+    """Describe the element with the largest error; a NaN on one side alone counts as infinitely far off."""
     if expected.dtype.kind in "biu" or "int" in expected.dtype.name:
         gaps = np.where(wrong, abs(found.astype(np.float64) - expected.astype(np.float64)), -1.0)
         ulps = np.nan

@@ -1,4 +1,4 @@
-"""The ways to compile a program, and to call what comes of it."""
+"""Ways to compile a program and to call the result."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from shlo_disc.runtime.partitions import PartitionedExecutable, Runnable, load
 from shlo_disc.target_names import HOST
 from shlo_disc.targets import target_named
 
-Run: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]  # takes arrays, gives what NumPy takes for arrays
+Run: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]  # from arrays to array-likes
 Prepare: TypeAlias = Callable[[Module], Run]
 
 _KEPT = 16
 _MOST_THREADS = 8
-# How many threads run a program that is compiled for `_MOST_THREADS` of them.
+# Threads that run a program compiled for `_MOST_THREADS` threads.
 POOLS: Mapping[str, int] = {"threads2": 2, "threads3": 3, "threads8": 8}
-# What runs the same kernels, or kernels of the same arithmetic: not a bit may differ.
+# Ways that run the same kernels, or kernels of the same arithmetic: results have to be bit-identical.
 ALIKE = ("compiled", "vm", "divided", *POOLS, "donated")
 OTHERS = ("divided", *POOLS, "donated", "unfused")
 
 
 @dataclass(frozen=True, slots=True)
 class BuildConfig:
-    """What programs are compiled for, and how. `donates`: a call may overwrite all arguments."""
+    """The target and the options of a compilation. `donates`: a call may overwrite all arguments."""
 
     options: CompileOptions
     device: str = HOST
     donates: bool = False
 
     def executable(self, module: Module, driver: Literal["c", "vm"] = "c", threads: int | None = None) -> Runnable:
-        """The program, ready to run on so many threads, at most as many as it is compiled for.
+        """Load the program to run on `threads` threads, at most as many as it is compiled for.
 
         Raises `ToolchainError` if there is no such device.
         """
@@ -48,7 +48,7 @@ class BuildConfig:
         return target_named(self.device).open(options).load(_artifact_of(module, self), options)
 
     def divided(self, module: Module) -> Runnable:
-        """The program on a pool that cuts launches into pieces, in a random order."""
+        """Load the program on a pool that cuts launches into chunks and runs these in random order."""
         pool = DividingPool(self.options.threads or 1)
 
         def build_part(part: Artifact) -> CpuExecutable:
@@ -59,7 +59,7 @@ class BuildConfig:
 
 @lru_cache(_KEPT)
 def _artifact_of(module: Module, config: BuildConfig) -> Artifact:
-    """The program compiled, for both drivers, by what is known of this machine."""
+    """Compile the program for both drivers, with the schedules known for this machine."""
     hints = Hints(donated=tuple(range(len(module.functions["main"].body.arguments)))) if config.donates else Hints()
     options = config.options
     known = target_named(config.device).scheduling(options, print_module(module))
@@ -67,7 +67,7 @@ def _artifact_of(module: Module, config: BuildConfig) -> Artifact:
 
 
 def compiled_ways(config: BuildConfig) -> dict[str, Prepare]:
-    """The ways that need a compiler; those of threads and of donated arguments where there is a pool of threads."""
+    """The ways that need a compiler; those of threads and donation only for targets with a thread pool."""
     shared = replace(config, options=replace(config.options, threads=_MOST_THREADS))
     unfused = replace(config, options=replace(config.options, fusion="none"))
     donating = replace(config, donates=True)
@@ -88,9 +88,9 @@ def _on_threads(config: BuildConfig, threads: int) -> Prepare:
 
 
 def _twice(executable: Runnable, *, donates: bool = False) -> Run:
-    """Calls that poison memory first, and compare; arrays stay on a device, so that graphs are recorded.
+    """Poison memory, call repeatedly and compare; arrays stay on a device, so that graphs are recorded.
 
-    `donates`: arguments may be overwritten, by partitions of the program too, which have donations of their own.
+    `donates`: arguments may be overwritten, also by partitions of the program, which have their own donations.
     """
     if not executable.is_on_host and not isinstance(executable, PartitionedExecutable):
         return repeated(executable)

@@ -1,4 +1,4 @@
-"""Where XLA is known to give other results: what it gives then says nothing about us."""
+"""Known deviations of XLA from the specification: calls on which its results are not compared."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ Array = NDArray[Any]
 _EXTREMES = frozenset({"maximum", "minimum"})
 _REDUCTIONS = frozenset({reduce.REDUCE.name, reduce.REDUCE_WINDOW.name})
 _FOLDS = _REDUCTIONS | {order.SCATTER.name, order.SELECT_AND_SCATTER.name}
-_MANY = 8  # terms, of which the last ones may be lost
+_MANY = 8  # terms of a sum in narrow floats, whose last ones may be lost
 _ZETA = frozenset({"polygamma", "zeta"})
 
 
 def xla_deviation(module: Module, program: Program, inputs: Sequence[Array]) -> str:
-    """Say why XLA's CPU backend may give other results than the specification wants for these inputs, or nothing.
+    """Say why XLA's CPU backend may break the specification for these inputs; empty if no reason is known.
 
-    jaxlib 0.10 vectorizes a reduction by maximum or minimum of rows that are long enough (16 floats), and forgets NaN
-    then. It updates slices in place even where the update is computed from what is overwritten, and computes with
-    subnormal numbers as with 0. Sums of floats of 16 bits and fewer are rounded at every term. The variance of
-    `batch_norm_training` is a difference of two large numbers there, and `zeta` and `polygamma` of an infinity are
-    NaN, and those of exponents that are so large that a product of a dozen numbers (two dozen in f64) beyond them
-    overflows. Leading zeros of constants that are negative, or i64, are counted as in 32 bits.
+    jaxlib 0.10 drops NaN where it vectorizes a reduction by maximum or minimum, of rows of at least 16 floats. It
+    updates slices in place even where the update is computed from what is overwritten, and flushes subnormal numbers to
+    0. It rounds sums of floats of at most 16 bits at every term. It computes the variance of `batch_norm_training` as a
+    difference of two large numbers. It gives NaN for `zeta` and `polygamma` of an infinity, and of exponents so large
+    that a product of a dozen numbers (two dozen in f64) beyond them overflows. It counts leading zeros of negative or
+    i64 constants as in 32 bits.
     """
     found = dict[str, None]()
     if any(op.name == "stablehlo.batch_norm_training" for op in module.walk()):
@@ -58,7 +58,7 @@ def xla_deviation(module: Module, program: Program, inputs: Sequence[Array]) -> 
 
 
 def _updates_itself(program: Program) -> bool:
-    """Whether the update of a dynamic_update_slice is computed from the tensor that it goes into."""
+    """Whether the update of a dynamic_update_slice is computed from the tensor that it overwrites."""
     from_tensors = dict[Tensor, set[Tensor]]()
     for op in program.body.walk():
         taken = {*op.operands, *(x for body in op.bodies for inner in body.walk() for x in inner.operands)}

@@ -1,8 +1,8 @@
-"""A thread pool without threads: launches are cut into pieces that run in a random order, on one thread.
+"""A simulated thread pool: launches are cut into chunks that run in random order, on one thread.
 
-Real threads share a launch only if it is long, and then meet in few of the orders that are possible. Here every launch
-is cut, however small, at random places; the pieces run in a random order, and pieces of a group of launches by rows
-interleave as threads would. So a program that depends on how launches are divided gives other bits, with small inputs.
+Real threads share only long launches, and produce few of the possible orders. Here every launch is cut at random
+places, however small; the chunks run in random order, and chunks of a launch group interleave as on threads. So a
+program whose results depend on how launches are divided gives other bits, even with small inputs.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _PARALLEL = ctypes.CFUNCTYPE(
 )
 _REGION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, *[ctypes.c_int64] * 5)
 _RESERVE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
-_DONE = 1  # there was memory
+_DONE = 1  # success: there was enough memory
 _GARBAGE = 0xFF  # NaN in every type of floats, -1 in every type of integers
-_PIECES = 3  # of each thread, at most
+_PIECES = 3  # chunks of each thread, at most
 
 
 class _Runtime(ctypes.Structure):
@@ -89,7 +89,7 @@ class _GroupMember(ctypes.Structure):
 
 
 class DividingPool:
-    """What kernels see as a pool of `threads` threads. Equal seeds cut and order alike."""
+    """A pool of `threads` threads, as far as kernels can see. Equal seeds give equal chunks and orders."""
 
     def __init__(self, threads: int, seed: int = 0) -> None:
         self._threads = threads
@@ -101,7 +101,7 @@ class DividingPool:
         self._head = _Runtime(self.parallel, threads, self.region, self._reserve)
 
     def executable(self, artifact: Artifact, plain: CpuExecutable) -> CpuExecutable:
-        """The same program on this pool, step by step."""
+        """The same program on this pool, run by the VM."""
         address = ctypes.addressof(self._head)
         runtime = replace(
             plain.runtime, address=address, threads=self._threads, parallel=self._checked(self.parallel),
@@ -110,7 +110,7 @@ class DividingPool:
         return _Divided(artifact, plain, runtime, self)
 
     def _checked(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """What a callback raises is lost in C: raise it behind the call."""
+        """Raise after a call what its callback raised, as exceptions are lost in C."""
 
         def call(*arguments: Any) -> Any:
             done = function(*arguments)
@@ -151,7 +151,7 @@ class DividingPool:
     def _by_rows(
         self, runtime: int, members: Sequence[_GroupMember], units: int, scratch_bytes: int, *, holds: bool
     ) -> None:
-        """Units of rows on several threads, each at another launch."""
+        """Run units of rows on several simulated threads, whose launches interleave."""
         shares: list[list[tuple[int, int]]] = [[] for _ in range(self._threads)]
         for piece in self._shuffled(units):
             self._random.choice(shares).append(piece)
@@ -172,7 +172,7 @@ class DividingPool:
                 running.remove(one)
 
     def _shuffled(self, extent: int) -> list[tuple[int, int]]:
-        """The pieces of [0, extent), in a random order."""
+        """Chunks of [0, extent), in random order."""
         if extent <= 0:
             return []
         count = self._random.choice((0, 1, 2, _PIECES * self._threads))
@@ -195,7 +195,7 @@ def _scratch(size: int) -> NDArray[np.uint8]:
 def _run_member(
     runtime: int, it: _GroupMember, units: tuple[int, int], number: int, scratch: NDArray[np.uint8]
 ) -> None:
-    """Some units of one launch, as `run_member` of `pool.h` runs them on thread `number`."""
+    """Run some units of one launch, as `run_member` of `pool.h` does on thread `number`."""
     begin, end = units
     first, last = begin * it.unit_tasks, min(end * it.unit_tasks, it.unit_extent)
     if first >= last:
@@ -208,12 +208,12 @@ def _run_member(
 
 
 class _Divided(CpuExecutable):
-    """A program on a pool that divides, in memory that holds garbage."""
+    """A program on a `DividingPool`, in memory that holds garbage."""
 
     def __init__(self, artifact: Artifact, plain: CpuExecutable, runtime: Runtime, pool: DividingPool) -> None:
         super().__init__(artifact, plain.program, runtime, _PoisoningVm(artifact, plain.program, runtime))
         self.seconds = plain.seconds
-        self._pool = pool  # kernels call it
+        self._pool = pool  # kept alive: kernels call it
 
 
 class _PoisoningVm(Vm):
@@ -222,7 +222,7 @@ class _PoisoningVm(Vm):
     def run(
         self, arguments: Pointers, results: Pointers, plan: CallPlan, arena: ctypes.c_void_p, owner: object = None
     ) -> None:
-        """Fill the results, one step after the other."""
+        """Poison temporaries and results, then run the steps."""
         if arena.value:
             ctypes.memset(arena.value, _GARBAGE, plan.arena_bytes)
         given = {address for address in arguments if address}

@@ -1,4 +1,4 @@
-"""How far the functions of each implementation are from exact results, in units in the last place."""
+"""The largest errors of functions in each implementation, in units in the last place."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Errors:
         return {"compiled": self.compiled, "interpreter": self.interpreter, "xla": self.xla}[implementation]
 
 
-# What was measured (docs/reference/accuracy.md; tests/check/test_function_errors.py), rounded up. NumPy's depend on the
-# machine: these are the larger ones of CPUs with AVX-512 and without. Near its roots XLA's lgamma has no correct digit.
+# Measured (docs/reference/accuracy.md; tests/check/test_function_errors.py), rounded up. NumPy's depend on the machine:
+# these are the larger ones of CPUs with and without AVX-512. Near its roots XLA's lgamma has no correct digit.
 _SINGLE: Mapping[str, Errors] = {
     "acos": Errors(0.9, 2.0, 2.5),
     "acosh": Errors(2.0, 1.7, 4.0),
@@ -87,14 +87,14 @@ _DOUBLE: Mapping[str, Errors] = {
 MEASURED: Mapping[DType, Mapping[str, Errors]] = {DType.F32: _SINGLE, DType.F64: _DOUBLE}
 
 CORRECTLY_ROUNDED = frozenset({"add", "subtract", "multiply", "divide", "sqrt", "square"})
-_BESIDE = 1.0  # the other neighbour of an exact result
-_OTHERS = 4.0  # zeta functions, and functions of complex numbers
+_BESIDE = 1.0  # an exact result may be rounded to either neighbour
+_OTHERS = 4.0  # functions not measured: zeta functions, functions of complex numbers
 
 
 def disagreement(implementation: Implementation, function: str, dtype: DType) -> float:
-    """How far an implementation may be off the interpreter where both are right, in units in the last place.
+    """The largest difference between an implementation and the interpreter, in units in the last place.
 
-    Narrow floats are computed in f32 and rounded: a neighbour at most.
+    Narrow floats are computed in f32 and rounded, so they differ by one unit at most.
     """
     if function in CORRECTLY_ROUNDED or dtype.is_narrow_float:
         return _BESIDE

@@ -1,4 +1,4 @@
-"""Whether the ways to run a program agree about one call."""
+"""Judge whether the ways to run a program agree on one call."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from shlo_disc.check.running import REFERENCE, Stop, Ways
 from shlo_disc.ir.attributes import StringAttr, SymbolAttr
 from shlo_disc.ir.core import Module, Op, Value
 
-# Decompositions that are not unique: values have any order. (Which signs vectors have is for legal runs to say.)
+# Decompositions that are not unique: values have any order. (Legal runs vary the signs of vectors.)
 _AMBIGUOUS = ("geev", "gees")
-_DESTROYING = ("gesdd", "gesvd")  # their first result is what is left of the matrix
-# Legal runs turn vectors by their signs, one by one: too many ways for what is computed from several of them, and equal
-# values leave more than signs open. Only their second results, the values, are unique.
+_DESTROYING = ("gesdd", "gesvd")  # their first result is the overwritten matrix
+# Legal runs vary the signs of single vectors, which does not cover what is computed from several of them, and equal
+# values leave more than signs open. Only the second results, the values, are unique.
 _OF_VECTORS = ("syevd", "heevd", *_DESTROYING)
 
 
@@ -27,7 +27,7 @@ _AS_COMPUTED = Tolerance()
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One way does not agree with another, or breaks.
+    """One way differs from another, or stops.
 
     `kind`: "differs", or the kind of the stop of `way`.
     """
@@ -39,7 +39,7 @@ class Failure:
     stop: Stop | None = None
 
     def is_like(self, other: Failure) -> bool:
-        """Whether this may well be the same bug: the same ways, and the same type of error."""
+        """Whether this is probably the same bug: the same ways, and the same type of error."""
         if (self.way, self.against, self.kind) != (other.way, other.against, other.kind):
             return False
         return self.stop is None or other.stop is None or _type_of(self.stop) == _type_of(other.stop)
@@ -57,7 +57,7 @@ def _type_of(stop: Stop) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What came of one call. `kind`: all agree, one fails, all refuse these sizes, or nothing could be compared."""
+    """The outcome of one call. `kind`: all agree, one fails, all refuse these sizes, or nothing could be compared."""
 
     kind: Literal["agree", "fail", "refused", "nothing"]
     failure: Failure | None = None
@@ -66,14 +66,14 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Runs cases in several ways, and compares; `others` are held against the reference."""
+    """Runs cases in several ways, and compares `others` with the reference."""
 
     ways: Ways
     others: tuple[str, ...]
     tolerance: Tolerance = _AS_COMPUTED
 
     def without(self, way: str) -> Judge:
-        """The same judge, who does not ask one of the ways."""
+        """The same judge without one of the ways."""
         return replace(self, others=tuple([one for one in self.others if one != way]))
 
     def verdict(self, case: CheckedCall) -> Verdict:
@@ -92,7 +92,7 @@ class Judge:
         notes = list[str]()
         if skipped:
             notes.append(f"results {sorted(skipped)} are random or not unique: only their shapes are compared")
-        alike: tuple[str, tuple[Array, ...]] | None = None  # the first of the ways that may not differ in a bit
+        alike: tuple[str, tuple[Array, ...]] | None = None  # the first of the ways that have to be bit-identical
         compared = False
         for way in self.others:
             outcome = self.ways.run(way, module, inputs)
@@ -110,7 +110,7 @@ class Judge:
                 alike = (way, outcome) if way in ALIKE else alike
             if failure is None:
                 continue
-            if known := self.ways.deviation(way, module, inputs):  # costs one run, the many below may cost minutes
+            if known := self.ways.deviation(way, module, inputs):  # one run; the many below may take minutes
                 notes.append(known)
                 continue
             if before is None:
@@ -141,20 +141,20 @@ class Judge:
     def _identical(
         self, way: str, case: CheckedCall, found: Sequence[Array], against: str, expected: Sequence[Array]
     ) -> Failure | None:
-        """Both run the same kernels, or kernels of the same arithmetic: no bit may differ, but for NaNs' own."""
+        """Compare bit by bit: both ways use the same arithmetic, so only bits that depend on NaNs may differ."""
         difference = identical(
             found, expected, lambda result: self.ways.samples(way, case.module, case.inputs, result, NAN_SIGNS)
         )
         return None if difference is None else Failure(way, against, "differs", difference)
 
     def _without_reference(self, case: CheckedCall, stop: Stop) -> Verdict:
-        """Judge where the reference stops: the others have to stop too."""
+        """Judge a call that the reference does not finish: the others have to stop, too."""
         if stop.kind in ("unsupported", "rejected", "timeout"):
             return Verdict("nothing", notes=(f"{REFERENCE}: {stop.message}",))
         if stop.kind != "refused":
             return Verdict("fail", Failure(REFERENCE, "the others", stop.kind, stop=stop))
         for way in self.others:
-            if way == "xla":  # checks nothing
+            if way == "xla":  # does not check sizes
                 continue
             outcome = self.ways.run(way, case.module, case.inputs)
             if not isinstance(outcome, Stop):
@@ -163,7 +163,7 @@ class Judge:
 
 
 def undefined_results(module: Module) -> frozenset[int]:
-    """The numbers of the results that no two implementations need agree about: random ones, and what follows."""
+    """The numbers of results on which implementations may differ: random or not unique, or computed from such."""
     main = module.functions["main"]
     tainted, vectors = set[Value](), set[Value]()
     for op in main.body.ops[:-1]:
@@ -180,7 +180,7 @@ def undefined_results(module: Module) -> frozenset[int]:
 
 
 def _calls(op: Op, routines: Sequence[str]) -> bool:
-    """Whether an op is a custom call of one of LAPACK's routines, by any platform's name."""
+    """Whether an op is a custom call of one of these LAPACK routines, under any platform's name."""
     target = op.attributes.get("call_target_name")
     return isinstance(target, StringAttr) and any(name in target.value.lower() for name in routines)
 

@@ -1,4 +1,4 @@
-"""Which op of a program goes wrong first: the VM's buffers, step by step, against the reference."""
+"""Find the first op with a wrong result: compare the VM's buffers with the reference after each step."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _RUNS = 32
 
 @dataclass(frozen=True, slots=True)
 class WrongValue:
-    """The first value in memory that is wrong: which kernel wrote it, the op that it is the result of, and where."""
+    """The first wrong value in memory: the kernel that wrote it, its op, and its place in the program."""
 
     kernel: str
     value: str
@@ -41,7 +41,7 @@ class WrongValue:
 
 
 class _TensorValues:
-    """The values of all tensors, by name, in the reference and in runs that are rounded in other ways."""
+    """The values of all tensors, by name, in the reference and in runs with other rounding."""
 
     def __init__(self, program: Program, inputs: Sequence[Array]) -> None:
         self.expected = dict[str, Array]()
@@ -50,7 +50,7 @@ class _TensorValues:
         perturbed_runs(program, inputs, range(_RUNS), "compiled", lambda number: _recorder(self.others[number]))
 
     def difference(self, name: str, found: Array) -> Difference | None:
-        """How a tensor's bytes differ from what they should be, if it is known."""
+        """The difference of a tensor from the reference; None if there is none, or nothing to compare with."""
         expected = self.expected.get(name)
         if expected is None or expected.size != found.size or expected.dtype != found.dtype:
             return None
@@ -69,9 +69,9 @@ def _recorder(values: dict[str, Array]) -> Watch:
 
 
 def first_wrong(module: Module, inputs: Sequence[Array], config: BuildConfig) -> WrongValue | None:
-    """Find the first step of the compiled program that leaves a wrong value in memory; None if no value tells.
+    """Find the first step of the compiled program that stores a wrong value; None if none is found.
 
-    Values that kernels keep to themselves are not seen, and neither are those within loops and branches.
+    Values that kernels do not store are not compared, nor are those in loops and branches.
     """
     try:
         program = program_of(module)
@@ -87,7 +87,7 @@ def first_wrong(module: Module, inputs: Sequence[Array], config: BuildConfig) ->
 
 
 class _Observer:
-    """Looks at what each step of the program's own text wrote."""
+    """Compares what each top-level step of the program wrote."""
 
     def __init__(self, program: Program, artifact: Artifact, values: _TensorValues) -> None:
         self.found: WrongValue | None = None
@@ -105,7 +105,7 @@ class _Observer:
             name = part.buffers[slot].label.partition(":")[0].removeprefix("%")
             op = self._ops.get(name)
             if op is not None and op.bodies and isinstance(step, Copy):
-                continue  # what a loop starts with
+                continue  # the initial value of a loop
             difference = None if op is None else self._values.difference(name, np.array(buffers[slot]))
             if op is not None and difference is not None:
                 span = op.span
@@ -119,7 +119,7 @@ def _slots(step: Step) -> tuple[Slot, ...]:
             return step.buffers
         case Copy(source, target):
             return source, target
-        case _:  # what loops and branches hold is not looked at
+        case _:  # steps in loops and branches are not compared
             return ()
 
 

@@ -1,4 +1,4 @@
-"""The same program at smaller sizes: inputs cropped where sizes are open, types rewritten where the text fixes them."""
+"""The same program at smaller sizes: inputs are cropped on dynamic axes, types are rewritten for static sizes."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _SHRUNK_LITERAL = 1 << 16  # bytes: larger literals are not cropped
 
 
 def smaller_sizes(case: CheckedCall) -> Iterator[CheckedCall]:
-    """Cases at smaller sizes, the smallest of each size first; those that fix sizes in the text need not be right."""
+    """Cases at smaller sizes, the smallest of each size first; those with other static sizes may be invalid."""
     yield from _smaller_open_sizes(case)
     yield from _smaller_fixed_sizes(case)
 
 
 def static(case: CheckedCall, seen: Callable[[Sequence[Value]], Mapping[Value, Array]]) -> CheckedCall | None:
-    """The case with the sizes of its inputs in all types; None if it has no open ones, or loops over them.
+    """The case with all shapes static; None if they are already, or if shapes in regions are dynamic.
 
     `seen` gives the arrays of values.
     """
@@ -55,7 +55,7 @@ def static(case: CheckedCall, seen: Callable[[Sequence[Value]], Mapping[Value, A
 
 
 def cropped(arrays: Sequence[Array], shapes: Sequence[Sequence[int]]) -> tuple[Array, ...]:
-    """The first elements along each axis; where an array is too small, it is repeated."""
+    """Crop arrays to the first elements along each axis; an array that is too small is repeated."""
     found = list[Array]()
     for array, shape in zip(arrays, shapes, strict=True):
         kept = array[tuple([slice(0, size) for size in shape])]
@@ -92,7 +92,7 @@ def _below(value: int) -> list[int]:
 
 
 def _smaller_fixed_sizes(case: CheckedCall) -> Iterator[CheckedCall]:
-    """Replace a size in all types and attributes that say it, and its multiples in types in proportion."""
+    """Replace a static size in all types and attributes, without and with its multiples in proportion."""
     fixed = {size for value in case.main.values() for size in _sizes(value.type) if size is not None and size > 1}
     for size in sorted(fixed, reverse=True):
         for smaller in _below(size):
@@ -115,7 +115,7 @@ def _smaller_fixed_sizes(case: CheckedCall) -> Iterator[CheckedCall]:
 
 @dataclass(frozen=True, slots=True)
 class _Renamed:
-    """Sizes, and what they become."""
+    """Static sizes, and their replacements."""
 
     sizes: Mapping[int, int]
 
@@ -128,7 +128,7 @@ class _Renamed:
         return replace(type_, shape=tuple([None if n is None else self.sizes.get(n, n) for n in type_.shape]))
 
     def attribute(self, op: Op, one: Attribute) -> Attribute:
-        """An attribute in which sizes are renamed: bounds of slices, windows, literals (cropped)."""
+        """An attribute with its sizes replaced: bounds of slices, windows, literals (cropped)."""
         match one:
             case DenseArrayAttr(_, values) if "dimensions" not in op.name:
                 return replace(one, values=tuple([self.sizes.get(v, v) if isinstance(v, int) else v for v in values]))
@@ -151,7 +151,7 @@ class _Renamed:
 def _retyped(
     function: Function, type_of: Callable[[Value], Type], attribute: Callable[[Op, Attribute], Attribute]
 ) -> Function:
-    """Give values other types, and ops other attributes."""
+    """Rebuild a function with other types of values and other attributes of ops."""
     values = dict[Value, Value]()
 
     def new(value: Value) -> Value:

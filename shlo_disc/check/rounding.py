@@ -1,11 +1,11 @@
-"""How far correct runs of a program may be apart: Monte Carlo arithmetic.
+"""How far correct runs of a program may differ: Monte Carlo arithmetic.
 
-Every run of floating-point ops is one of many legal ones: sums are added in another order, a function is a few units in
-the last place off, a narrow float is kept in a wider one. Parker's Monte Carlo arithmetic ("Monte Carlo Arithmetic:
-exploiting randomness in floating-point arithmetic", UCLA CSD-970002, 1997) draws such runs: the reference interpreter
-is run several times, and what each op rounds is moved by a random part of what an implementation may be off. What the
-results are apart then is the conditioning of the program at these inputs, through whatever ops: where a comparison
-could go either way, or a sum cancels, results differ a lot, and everywhere else hardly.
+A floating-point program has many legal runs: sums may be added in another order, functions may be a few units in the
+last place off, narrow floats may be kept in wider ones. Parker's Monte Carlo arithmetic ("Monte Carlo Arithmetic:
+exploiting randomness in floating-point arithmetic", UCLA CSD-970002, 1997) samples them: the reference interpreter runs
+several times, and each rounded result is perturbed by a random part of the error that an implementation may make. The
+spread of the results then measures the conditioning of the program at these inputs, across all ops: it is large where a
+comparison could go either way or a sum cancels, and small elsewhere.
 """
 
 from __future__ import annotations
@@ -36,35 +36,34 @@ Array = NDArray[Any]
 
 # Ops whose results are those of exact arithmetic, or correctly rounded in every implementation.
 _EXACT = ops_with(Trait.EXACT)
-# What these make of two elements is exact.
+# Ops that combine two elements exactly.
 _COMBINES = frozenset({"and", "compare", create.CONSTANT.name, "maximum", "minimum", "not", "or", "select", "xor"})
-_SUMS = ops_with(Trait.SUM)  # of what is short, exactly; a transform or a factorization has other numbers on its way
-# Results that hold vectors as columns, and others as rows, that are unique up to their sign.
+_SUMS = ops_with(Trait.SUM)  # sums of short numbers are exact; transforms and factorizations have other intermediates
+# The results that hold vectors, which are unique up to their sign, as columns and as rows.
 _VECTORS: Mapping[str, tuple[int, int | None]] = {
     linear_algebra.SYEVD.name: (0, None),
     linear_algebra.GESDD.name: (1, 2),
     linear_algebra.GESVD.name: (1, 2),
 }
-_SUMMED = (
-    0.75  # units in the last place between two implementations of an addition, each of which rounds by half of one
-)
+# Units in the last place between two implementations of an addition, each of which rounds by up to half a unit.
+_SUMMED = 0.75
 
-_ALIKE = 0.125  # of a unit for each term: equal terms are rounded to the same side, one after the other
-_TRANSFORMED = 16.0  # units of the norm of a line: SciPy's of prime lengths are off by up to 14
-_FEW = 4096.0  # terms of which a sum may be all in one order; more are sums of parts
+_ALIKE = 0.125  # units for each term: sums of equal terms may round to the same side every time
+_TRANSFORMED = 16.0  # units of the norm of a line: SciPy's transforms of prime lengths are off by up to 14
+_FEW = 4096.0  # terms that are summed sequentially at most; longer sums consist of partial sums
 
 
 class Noise(Enum):
-    """How the errors of one op's elements hang together."""
+    """How the errors of one op's elements are correlated."""
 
     APART = "each element has its own: sums in any order, narrow floats that are kept in wider ones"
     ALIKE = "equal numbers have equal errors: whatever is computed twice, such as what a broadcast has copied"
     TOGETHER = "all elements have the same: a polynomial is off to one side in a whole interval"
 
 
-# Units that `a * (1 / b)` may be off: half of one of the reciprocal, which may double in the product, and half of one.
+# Error of `a * (1 / b)` in units: half a unit in the reciprocal, which may double in the product, and half a unit.
 _BY_RECIPROCAL = 2.0
-NAN_SIGNS = range(-2, 0)  # the numbers of two runs that differ in the signs of NaNs alone
+NAN_SIGNS = range(-2, 0)  # the numbers of two runs that differ only in the signs of NaNs
 
 
 def perturbed_runs(
@@ -74,11 +73,11 @@ def perturbed_runs(
     implementation: Implementation,
     watch: Callable[[int], Watch] | None = None,
 ) -> list[list[Array]]:
-    """Run a program as often as there are `numbers`, each time rounded in another way that is legal.
+    """Run a program once for each of `numbers`, every time with different legal rounding.
 
-    An equal number gives an equal run. Each odd one has the errors of that before with the other sign: so what the
-    runs are apart is never less than what one of them is off. Those of `NAN_SIGNS` are rounded as the reference is:
-    NaNs have one sign in the one, the other in the other. `watch(k)` is told of the ops of run number k.
+    Equal numbers give equal runs. An odd run has the errors of the run before with opposite signs, so the spread of a
+    pair is never less than the error of one run. The runs of `NAN_SIGNS` round like the reference, and have opposite
+    signs of NaNs. `watch(k)` observes the ops of run number k.
     """
     nothing = frozenset[Tensor]()
     products, reciprocals = (
@@ -100,7 +99,7 @@ def _unwatched(_op: Op[object], _results: Arrays) -> None:
 
 
 class _Perturbed:
-    """Evaluates ops, and moves what they round."""
+    """Evaluates ops, and perturbs results that they round."""
 
     def __init__(
         self, number: int, implementation: Implementation, products: frozenset[Tensor], reciprocals: frozenset[Tensor]
@@ -115,16 +114,16 @@ class _Perturbed:
         self._sums_exactly = pair % 2 == 1
 
     def evaluate(self, op: Op[object], inputs: Arrays, run: RunBody) -> Arrays:
-        """The results of one op: rounded otherwise, and NaNs with other signs."""
+        """Evaluate one op with other rounding and other signs of NaNs."""
         found = self._rounded(op, inputs, run) if self._rounds else by_definition(op, inputs, run)
         return tuple(map(self._signed, found))
 
     def _rounded(self, op: Op[object], inputs: Arrays, run: RunBody) -> Arrays:
-        """The results of one op, as another order of sums or another function of a library rounds them.
+        """Evaluate one op as another order of sums or another library's function would round it.
 
-        A result that is short, such as 2 or 0.75, is taken for exact. A sum of n terms may be off by the error of its
-        partial sums: sqrt(n) units of its terms at random (Higham and Mary, "A new approach to probabilistic rounding
-        error analysis", 2019). Terms come in any order.
+        A short result, such as 2 or 0.75, is taken for exact. A sum of n terms may be off by the error of its partial
+        sums: sqrt(n) units of its terms at random (Higham and Mary, "A new approach to probabilistic rounding error
+        analysis", 2019). Terms come in any order.
         """
         is_exact = op.name in _EXACT and not (op.name == "abs" and inputs[0].dtype.kind == "c")
         if is_exact or not any(x.dtype.is_float or x.dtype.is_complex for x in op.results):
@@ -167,9 +166,9 @@ class _Perturbed:
         return self._turned(results, *_VECTORS[op.name]) if op.name in _VECTORS else results
 
     def _summed(self, op: Op[object], inputs: Arrays, run: RunBody) -> Arrays:
-        """The results of an op, in every second pair of runs those of sums without errors of their own.
+        """Evaluate an op; in every second pair of runs, reductions of f32 sum in f64.
 
-        NumPy adds rows one to the other: equal ones, of which there are many, with equal errors.
+        NumPy adds rows one to the other, so that many equal rows would all have equal errors.
         """
         if not (self._sums_exactly and isinstance(op.attrs, ReduceAttrs) and _only_adds(op)):
             return by_definition(op, inputs, run)
@@ -179,12 +178,12 @@ class _Perturbed:
             return tuple([x.astype(numpy_dtype(t.dtype)) for x, t in zip(found, op.results, strict=True)])
 
     def _turned(self, results: Arrays, columns: int, rows: int | None) -> Arrays:
-        """Turn vectors of a decomposition, which are unique up to a sign, or a complex number of size 1.
+        """Change vectors of a decomposition, which are unique up to a sign, or a complex number of magnitude 1.
 
-        `columns` and `rows` are the numbers of the results that hold vectors as such; pairs of them turn alike.
+        `columns` and `rows`: the numbers of the results that hold vectors as such; both vectors of a pair change alike.
         """
         if len(results) < 3:
-            return results  # values and whether there are any: vectors were not asked for
+            return results  # values and info: no vectors were requested
         turned, left = list(results), results[columns]
         angle = self._random.choice([0.0, np.pi], (*left.shape[:-2], max(left.shape[-1], _rows(results, rows))))
         if left.dtype.kind == "c":
@@ -197,7 +196,7 @@ class _Perturbed:
         return tuple(turned)
 
     def _shuffled(self, inputs: Arrays, dims: Sequence[int]) -> Arrays:
-        """The terms of a reduction of one array in another order, which counts where partial results overflow."""
+        """Shuffle the terms of a reduction of one array, which matters where partial results overflow."""
         if len(inputs) != 2:
             return inputs
         x, start = inputs
@@ -207,10 +206,10 @@ class _Perturbed:
         return np.moveaxis(mixed, range(-len(dims), 0), dims), start
 
     def _moved(self, x: Array, ulps: float, noise: Noise, exactly: bool) -> Array:
-        """Move what is not short by up to so many units in the last place, of the larger part of complex numbers.
+        """Perturb elements by up to `ulps` units in the last place, of the larger part of complex numbers.
 
-        Unless it rounds exactly, a function may not give a short number where it should: 0 for a subnormal one, 0.5 for
-        what is near.
+        If the op rounds `exactly`, short numbers stay. Other functions may miss a short result, such as 0.5, or give 0
+        for a subnormal number.
         """
         if x.dtype.kind == "c":
             parts = (np.real(x), np.imag(x))
@@ -228,7 +227,7 @@ class _Perturbed:
         return np.where(kept, x, moved.astype(x.dtype))
 
     def _beside(self, x: Array, size: Array, ulps: float = 1.0) -> Array:
-        """Move a sum by units of what its terms add up to without their signs: it rounds those that are short, too."""
+        """Perturb a sum, also a short one, by units of the sum of its terms' magnitudes."""
         if x.dtype.kind == "c":
             moved = np.empty_like(x)
             moved.real, moved.imag = [self._beside(part, size, ulps) for part in (np.real(x), np.imag(x))]
@@ -240,7 +239,7 @@ class _Perturbed:
         return np.where(np.isfinite(moved), moved, wide).astype(x.dtype)
 
     def _signed(self, x: Array) -> Array:
-        """The same with other signs of NaNs, which no rule gives: all alike, as the first two runs try, or any."""
+        """Change signs of NaNs, which are unspecified: all alike in the first two runs, at random in others."""
         if not is_float(x.dtype):
             return x
         wide = x.astype(np.float64)
@@ -254,7 +253,7 @@ class _Perturbed:
         return x
 
     def _drawn(self, x: Array, noise: Noise) -> Array:
-        """Random numbers from -1 to 1 for the elements, the ends most often: errors of the largest size."""
+        """Random numbers from -1 to 1 for the elements, mostly the ends: errors of the largest size."""
         match noise:
             case Noise.APART:
                 drawn = self._random.random(x.shape)
@@ -271,7 +270,7 @@ class _Perturbed:
 
 
 def _transformed_size(attrs: FftAttrs, x: Array, shape: Sequence[int]) -> Array:
-    """The norm of what each result of a transform is computed from: errors are small beside it (Higham 2002, 24.1)."""
+    """The norm of the inputs of each result of a transform, which bounds its error (Higham 2002, 24.1)."""
     axes = tuple(range(-attrs.rank, 0))
     norm = np.sqrt((abs(x.astype(np.complex128)) ** 2).sum(axes, keepdims=True))
     scaled = attrs.transform in (Transform.IFFT, Transform.IRFFT)
@@ -279,7 +278,7 @@ def _transformed_size(attrs: FftAttrs, x: Array, shape: Sequence[int]) -> Array:
 
 
 def _real_where_exact(attrs: FftAttrs, x: Array, points: int) -> Array:
-    """The sums of all terms of a real line, and of every second one less the others, have no imaginary parts."""
+    """Clear imaginary parts of a real transform at frequency 0 and, for even lengths, the highest: they are exact."""
     if attrs.transform is not Transform.RFFT or attrs.rank != 1:
         return x
     found, imaginary = x.copy(), np.imag(x).copy()
@@ -291,15 +290,15 @@ def _real_where_exact(attrs: FftAttrs, x: Array, points: int) -> Array:
 
 
 def _without_dust(x: Array, ulps: float) -> Array:
-    """What may as well cancel exactly in a transform, next to its largest numbers, is 0."""
+    """Set results of a transform to 0 if they are rounding errors of its largest ones: they may cancel exactly."""
     sizes = np.where(np.isfinite(x), abs(x), 0)
     return np.where(sizes <= ulps * np.spacing(sizes.max(axis=-1, keepdims=True, initial=0)), x.dtype.type(0), x)
 
 
 def _at_roots(op: Op[object], inputs: Arrays, result: Array, moved: Array) -> Array:
-    """The moved result, but for a function's 0 of exactly 0 or 1, as tanh and log have: every implementation gives it.
+    """The moved result, but an exact 0 at 0 or 1, as of tanh and log, stays: every implementation gives it.
 
-    lgamma is no such function. Complex results are moved by units of their larger part, so they stay as they are.
+    lgamma is excluded; so are complex results, which are moved by units of their larger part.
     """
     if len(inputs) != 1 or op.name == "lgamma" or not is_float(result.dtype) or not is_float(inputs[0].dtype):
         return moved
@@ -308,7 +307,7 @@ def _at_roots(op: Op[object], inputs: Arrays, result: Array, moved: Array) -> Ar
 
 
 def _unrounded(program: Program) -> frozenset[Tensor]:
-    """Products, and views of them, that an addition may take before they are rounded: XLA fuses the two."""
+    """Products, and views of them, that an addition may use unrounded: XLA fuses the two."""
     found = set[Tensor]()
     for op in program.body.walk():
         if op.name in ("multiply", "square") or (op.name in VIEWS and op.operands[0] in found):
@@ -317,9 +316,10 @@ def _unrounded(program: Program) -> frozenset[Tensor]:
 
 
 def _reciprocals(program: Program) -> frozenset[Tensor]:
-    """What XLA divides by as it multiplies with the reciprocal, so that 69 / 69 need not be 1.
+    """Divisors for which XLA multiplies by the reciprocal, so that 69 / 69 need not be 1.
 
-    That is what a broadcast repeats, and what XLA folds: literals and sizes, and what is computed of them alone.
+    They are values that a broadcast repeats, and values that XLA folds: literals, sizes, and what is computed from
+    these alone.
     """
     repeated, constant = set[Tensor](), set(program.constants)
     for op in program.body.walk():
@@ -335,7 +335,7 @@ def _rows(results: Arrays, number: int | None) -> int:
 
 
 def _hashed(x: Array, random: np.random.Generator) -> Array:
-    """Numbers from 0 to 1 that depend on the elements' bits: multiply and shift, twice, by random odd numbers."""
+    """Hash the elements' bits to numbers from 0 to 1: multiply by a random odd number and shift, twice."""
     bits = np.ascontiguousarray(x, np.float64).view(np.uint64)
     for factor in random.integers(1 << 63, 1 << 64, 2, np.uint64, endpoint=False):
         bits = bits * (factor | np.uint64(1))
@@ -348,12 +348,12 @@ def _is_narrow(dtype: np.dtype[Any]) -> bool:
 
 
 def _only_adds(op: Op[object]) -> bool:
-    """Whether an op sums up products of its operands, or these themselves."""
+    """Whether an op only adds its operands, or products of them."""
     return all(inner.name in ("add", create.CONSTANT.name) for body in op.bodies for inner in body.ops)
 
 
 def _unit_of_terms(op: Op[object], inputs: Arrays) -> int:
-    """The logarithm of a power of 2 that divides all terms of a sum: numbers, or products of such."""
+    """The binary logarithm of a power of 2 that divides all terms of a sum: elements, or products of such."""
     units = [lowest_bit(x) for x in inputs if is_float(x.dtype)]
     return sum(units) if op.name in (contract.DOT.name, contract.CONVOLUTION.name) else min(units)
 
@@ -363,7 +363,7 @@ def _combines_exactly(body: Body) -> bool:
 
 
 def _terms(inputs: Arrays, results: Arrays) -> float:
-    """How many terms a result sums up, at most: for a product of matrices, the contracted size."""
+    """The number of terms that a result sums, at most: for a matrix product, the contracted size."""
     sizes = [x.size for x in inputs if is_float(x.dtype) or x.dtype.kind == "c"]
     largest, result = max(sizes, default=1), max(1, min(x.size for x in results))
     several = [size for size in sizes if size > 1]

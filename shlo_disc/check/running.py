@@ -1,4 +1,4 @@
-"""The ways to run a program, and what comes of them."""
+"""Ways to run a program, and their outcomes."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from shlo_disc.targets import target_named
 
 Array: TypeAlias = NDArray[Any]
 
-WAYS = ("compiled", "vm", "interpreter", "xla")  # those that `check` takes by itself
+WAYS = ("compiled", "vm", "interpreter", "xla")  # the default of `check`
 REFERENCE = "interpreter"
-_KEPT = 24  # programs that stay ready to run
+_KEPT = 24  # programs that are kept ready to run
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
     """Why there are no results.
 
-    `unsupported`: the way knows that it lacks something. `refused`: it refuses these sizes. `rejected`: it refuses the
-    program. `error`: anything else that was raised. `crash` and `timeout` are the end of the process that ran it.
+    `unsupported`: the way lacks a feature. `refused`: it refuses these sizes. `rejected`: it refuses the program.
+    `error`: any other exception. `crash` and `timeout`: the process that ran it ended.
     """
 
     kind: Literal["unsupported", "refused", "rejected", "error", "crash", "timeout"]
@@ -55,7 +55,7 @@ Outcome: TypeAlias = Stop | tuple[Array, ...]
 
 
 class Ways(Protocol):
-    """Something that runs modules in several ways."""
+    """Runs modules in several ways."""
 
     def run(self, way: str, module: Module, inputs: Sequence[Array]) -> Outcome:
         """Run a module in one way; nothing is raised."""
@@ -64,28 +64,28 @@ class Ways(Protocol):
     def samples(
         self, way: str, module: Module, inputs: Sequence[Array], result: int, numbers: range
     ) -> Sequence[Array]:
-        """Give one result of the reference, each time rounded in another way that is legal for this way.
+        """Give one result of runs of the reference, each with different rounding that is legal for `way`.
 
         Gives nothing if the reference cannot run.
         """
         ...
 
     def deviation(self, way: str, module: Module, inputs: Sequence[Array]) -> str:
-        """Say why a way may break the specification for these inputs, as far as that is known; or nothing."""
+        """Give the known reason why a way may break the specification for these inputs; else an empty text."""
         ...
 
 
 class InProcess:
-    """Runs in this process: a crash is its end."""
+    """Runs programs in this process, which a crash ends."""
 
     def __init__(self, prepare: Mapping[str, Prepare], device: str = HOST) -> None:
-        """`device`: where the ways run that this compiler compiles for."""
+        """`device`: the device of the ways that use this compiler."""
         self._prepare, self._device = prepare, device
         self._ready = lru_cache(_KEPT)(self._prepared)
-        self._sampled_call: object = None  # the call that `_samples` are of
+        self._sampled_call: object = None  # the call that `_samples` belong to
         self._samples = dict[
             tuple[tuple[int, ...], int], Sequence[Array]
-        ]()  # by the results, and the number of the run
+        ]()  # by the results of a part, and the number of the run
 
     def _prepared(self, way: str, module: Module) -> Run | Stop:
         return _guarded(lambda: self._prepare[way](module))
@@ -95,13 +95,13 @@ class InProcess:
         ready = self._ready(way, module)
         if isinstance(ready, Stop):
             return ready
-        # A way may write to what it is given, if the program donates it.
+        # A way may overwrite arguments that the program donates.
         return _guarded(lambda: tuple([np.asarray(x) for x in ready([x.copy() for x in inputs])]))
 
     def samples(
         self, way: str, module: Module, inputs: Sequence[Array], result: int, numbers: range
     ) -> Sequence[Array]:
-        """Give one result of the reference, each time rounded in another way that is legal for this way.
+        """Give one result of runs of the reference, each with different rounding that is legal for `way`.
 
         Gives nothing if the reference cannot run.
         """
@@ -111,7 +111,7 @@ class InProcess:
     def _sampled(
         self, way: str, module: Module, inputs: Sequence[Array], result: int, numbers: range
     ) -> Sequence[Array]:
-        """Several ways ask for the same runs, and results that are computed together for runs of the same part."""
+        """Cache the runs: several ways use the same ones, and results that share ops come from one run."""
         part, place = _computing(module, result)
         call = (_implementation(way), module, tuple([(x.shape, x.tobytes()) for x in inputs]))
         if call != self._sampled_call:
@@ -123,7 +123,7 @@ class InProcess:
         return [self._samples[part, number][place] for number in numbers]
 
     def deviation(self, way: str, module: Module, inputs: Sequence[Array]) -> str:
-        """Say why a way may break the specification for these inputs, as far as that is known; or nothing."""
+        """Give the known reason why a way may break the specification for these inputs; else an empty text."""
         found = _guarded(lambda: self._deviation(way, module, inputs))
         return "" if isinstance(found, Stop) else found
 
@@ -134,12 +134,12 @@ class InProcess:
 
 
 def _implementation(way: str) -> Implementation:
-    """Whose functions a way computes with; those of all targets are as exact as the CPU's."""
+    """The implementation of functions that a way uses; those of all targets are as exact as the CPU's."""
     return "xla" if way == "xla" else "compiled"
 
 
 def _guarded(action: Callable[[], Any]) -> Any:
-    """Do something, or say what was raised: whatever a way raises is one of its outcomes."""
+    """Run an action, or give its exception as a `Stop`: whatever a way raises is an outcome."""
     try:
         return action()
     except UnsupportedOpError as error:
@@ -162,9 +162,9 @@ def program_of(module: Module) -> Program:
 
 @lru_cache(4 * _KEPT)
 def _computing(module: Module, result: int) -> tuple[tuple[int, ...], int]:
-    """The results that a program computes together with one of them, and which of these it is.
+    """The results that share computation with one of them, and its place among these.
 
-    A program that reads sizes from what it computes stays whole.
+    A program with late sizes stays whole.
     """
     program = program_of(module)
     if program.late:
@@ -175,7 +175,7 @@ def _computing(module: Module, result: int) -> tuple[tuple[int, ...], int]:
 
 @lru_cache(4 * _KEPT)
 def _part(module: Module, results: tuple[int, ...]) -> Program:
-    """The program with no more than some of its results need."""
+    """The program reduced to some of its results."""
     program = program_of(module)
     if program.late:
         return program
@@ -184,7 +184,7 @@ def _part(module: Module, results: tuple[int, ...]) -> Program:
 
 
 def _parts(program: Program) -> Sequence[tuple[int, ...]]:
-    """The numbers of the results, those together that have an op in common which computes something."""
+    """The numbers of the results, grouped by shared ops that compute something."""
     parts = dict[Tensor, set[Tensor]]()
     for op in program.body.ops:
         joined = set[Tensor]().union(*(parts.get(x, ()) for x in inputs_of(op)))
@@ -198,13 +198,13 @@ def _parts(program: Program) -> Sequence[tuple[int, ...]]:
 
 
 def _called(op: Op, _surroundings: Surroundings) -> Replacement:
-    """The call that a composite stands for: XLA's refinement of shapes does not enter composites."""
+    """Replace a composite by a call of its decomposition: XLA's shape refinement does not enter composites."""
     call = replace(op, name="func.call", attributes={"callee": op.attributes["decomposition"]})
     return Replacement((call,), op.results)
 
 
 def standard_ways(config: BuildConfig, *, fast_xla: bool = False) -> dict[str, Prepare]:
-    """The ways there are on this machine. `fast_xla` lets XLA optimize little."""
+    """The ways available on this machine. `fast_xla`: XLA compiles with little optimization."""
 
     def interpreter(module: Module) -> Run:
         program = program_of(module)
@@ -212,7 +212,7 @@ def standard_ways(config: BuildConfig, *, fast_xla: bool = False) -> dict[str, P
         def run(inputs: Sequence[Array]) -> Sequence[Array]:
             try:
                 return interpret(program, inputs)
-            except RuntimeShapeError:  # by a branch whose results nobody reads, perhaps: nothing else runs it
+            except RuntimeShapeError:  # perhaps by a branch with unused results, which no other way runs
                 return interpret(eliminate_dead_ops(program), inputs)
 
         return run

@@ -19,13 +19,13 @@ from shlo_disc.ir.dtypes import DType, numpy_dtype
 Array: TypeAlias = NDArray[Any]
 Draw: TypeAlias = Callable[[np.random.Generator, tuple[int, ...], DType], Array]
 
-_CORNERS = (0, 1, 2, 3, 7, 16, 17)  # all sizes alike
+_CORNERS = (0, 1, 2, 3, 7, 16, 17)  # all sizes equal
 _MOST_ELEMENTS = 1 << 22  # of one input
-_MIX = 0.25  # the share of unusual numbers among usual ones
+_MIX = 0.25  # the share of special numbers among ordinary ones
 
 
 def read_shapes(text: str) -> dict[str, tuple[int, ...]]:
-    """Read what sizes are to be tried.
+    """Parse the sizes to try.
 
     >>> read_shapes("b=0,1,2; s=5")
     {'b': (0, 1, 2), 's': (5,)}
@@ -41,7 +41,7 @@ def read_shapes(text: str) -> dict[str, tuple[int, ...]]:
 
 
 def given_points(program: Program, shapes: Mapping[str, Sequence[int]], seed: int) -> Iterator[Point]:
-    """All combinations of the sizes that are named, the others at random; those that the program's checks let pass.
+    """All combinations of the named sizes that pass the program's checks; the other sizes are random.
 
     Raises `ShloDiscError` for a size that the program does not have, and if no combination passes.
     """
@@ -63,7 +63,7 @@ def given_points(program: Program, shapes: Mapping[str, Sequence[int]], seed: in
 
 
 def _solved(program: Program, wanted: Mapping[str, int]) -> Iterator[Point]:
-    """Points at which the free symbols have the wanted values, the others each of some usual ones."""
+    """Points with the wanted values of free symbols; the other symbols take a few common values."""
     symbols = free_symbols(program)
     columns = [(wanted[s.name],) if s.name in wanted else (4, 3, 1, 8, 2, 16, 0) for s in symbols]
     for values in itertools.islice(itertools.product(*columns), 500):
@@ -73,7 +73,7 @@ def _solved(program: Program, wanted: Mapping[str, int]) -> Iterator[Point]:
 
 
 def varied_points(program: Program, count: int, seed: int, largest: int = 40) -> list[Point]:
-    """So many different sizes: the corners first (all 0, all 1, …), then random ones; one if all shapes are fixed."""
+    """`count` different points: corners first (all 0, all 1, …), then random ones; one point if all sizes are fixed."""
     symbols = free_symbols(program)
     if not symbols:
         return [{}]
@@ -119,7 +119,7 @@ def _mixed(rng: np.random.Generator, usual: Array, unusual: Sequence[float]) -> 
 
 
 def _by_part(real: Callable[[np.random.Generator, tuple[int, ...], DType], Array], whole: Draw) -> Draw:
-    """Make a distribution of all dtypes from one of floats (each part of a complex number), and one of integers."""
+    """Combine a distribution of floats (also used for each part of complex numbers) and one of integers."""
 
     def draw(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> Array:
         target = numpy_dtype(dtype)
@@ -142,7 +142,7 @@ def _integers(low: int, high: int) -> Draw:
 
 
 def _extreme_integers(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> Array:
-    """Some ends of the range among small numbers, some of which are indices out of range."""
+    """Small integers, some of them out of range as indices, mixed with the limits of the type."""
     least, most = dtype.integer_bounds
     ends = np.array([least, least + 1, most, most - 1, 0], dtype=object)
     small = _integers(-40, 40)(rng, shape, dtype)
@@ -162,7 +162,7 @@ def _special(rng: np.random.Generator, shape: tuple[int, ...], _dtype: DType) ->
 
 
 def _wide(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> Array:
-    """All magnitudes that are likely not to overflow at once: the exponents of half the range."""
+    """Magnitudes from 2**-reach to 2**reach, log-uniform: wide, but not likely to overflow at once."""
     reach = 4 if dtype.bits <= 8 else 30 if dtype.bits > 16 or dtype is DType.BF16 else 7
     return rng.choice((-1.0, 1.0), shape) * np.exp2(rng.uniform(-reach, reach, shape))
 

@@ -1,4 +1,4 @@
-"""The differential tester: many calls of one program, and the smallest failing one if there is any."""
+"""Differential testing of one program: many calls, and the smallest program that fails, if any."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ from shlo_disc.verify.ops import verify
 
 TOGETHER = 10  # random programs in one module
 
-Progress: TypeAlias = Callable[[str, int, int], None]  # what is done, how far, of how much (0: nobody knows)
+Progress: TypeAlias = Callable[[str, int, int], None]  # what is done, how far, of how much (0: unknown)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckPlan:
-    """What to try: sizes by name, or so many random ones; inputs drawn from these distributions, or given."""
+    """What to try: named sizes, or `random` points; inputs drawn from these distributions, or given."""
 
     shapes: Mapping[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
     random: int = 6
     largest: int = 40  # of random sizes
-    thresholds: bool = False  # sizes at which the compiler decides otherwise, instead
+    thresholds: bool = False  # instead of random sizes, those around the compiler's thresholds
     seed: int = 0
     distributions: tuple[str, ...] = tuple(DISTRIBUTIONS)
     inputs: tuple[Array, ...] | None = None
     seconds: float = 180.0  # for shrinking
-    xla_calls: int | None = None  # how many of the calls XLA makes too, which compiles for each; None: all
+    xla_calls: int | None = None  # calls that XLA, which compiles for each, runs as well; None: all
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A call that fails, where it goes wrong first, and the smallest program that fails alike."""
+    """A failing call, its first wrong value, and the smallest program that fails alike."""
 
     trial: Trial
     failure: Failure
@@ -71,7 +71,7 @@ class Finding:
     shrunk: Shrunk
 
     def __str__(self) -> str:
-        """Spell a failure: the call, the difference, the first wrong op, the smallest program."""
+        """Describe a failure: the call, the difference, the first wrong op, the smallest program."""
         trial, shrunk = self.trial, self.shrunk
         sizes = ", ".join(f"{name}={value}" for name, value in trial.sizes.items()) or "fixed sizes"
         lines = [f"{self.failure}", f"  sizes: {sizes}; inputs: {trial.distribution}"]
@@ -90,7 +90,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What came of all calls: how many agreed, were refused by all, could not be compared; the first that failed."""
+    """The outcome of all calls: how many agreed, were refused by all, could not be compared; the first failure."""
 
     agreed: int
     refused: int
@@ -102,7 +102,7 @@ class CheckReport:
 def check(module: Module, judge: Judge, plan: CheckPlan, config: BuildConfig, progress: Progress) -> CheckReport:
     """Run a program in several ways until one call fails, and shrink that.
 
-    Raises `CompileError` if the program is none, and `ShloDiscError` for sizes or inputs that do not fit it.
+    Raises `CompileError` for an invalid program, and `ShloDiscError` for sizes or inputs that do not fit it.
     """
     program = program_of(module)
     trials = list(_trials(module, program, plan))
@@ -120,7 +120,7 @@ def check(module: Module, judge: Judge, plan: CheckPlan, config: BuildConfig, pr
 
 
 def fuzz(judge: Judge, plan: CheckPlan, count: int, config: BuildConfig, progress: Progress) -> CheckReport:
-    """Check random programs, so many together in each module, until one fails; the plan's seed is that of the first.
+    """Check `count` random programs, `TOGETHER` in each module, until one fails; seeds count up from the plan's.
 
     Every module has to pass the verifier.
     """
@@ -142,7 +142,7 @@ def fuzz(judge: Judge, plan: CheckPlan, count: int, config: BuildConfig, progres
 
 
 def check_random(text: str, judge: Judge, plan: CheckPlan, config: BuildConfig, progress: Progress) -> CheckReport:
-    """Check programs that were made of the plan's seed, with one kind of numbers. They have to pass the verifier."""
+    """Check programs generated from the plan's seed, on one distribution. They have to pass the verifier."""
     module = parse_module(text, f"<programs of seed {plan.seed}>")
     verify(module)
     kinds = plan.distributions
@@ -187,11 +187,11 @@ def _finding(
 
 
 def read_inputs(path: Path, program: Program) -> tuple[Array, ...]:
-    """Read the arrays of a call from an .npz, in their order there. Raises `ShloDiscError` if it holds others."""
+    """Read the arrays of a call from an .npz, in their order there. Raises `ShloDiscError` if they do not fit."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             found = [arrays[name] for name in arrays.files]
-    except Exception as error:  # a damaged file makes NumPy, zipfile and zlib raise whatever they raise
+    except Exception as error:  # for damaged files NumPy, zipfile and zlib raise many types
         raise ShloDiscError(f"{path}: expected arrays in NumPy's .npz format, found none ({error})") from error
     if len(found) != len(program.parameters):
         raise ShloDiscError(f"{path}: found {len(found)} arrays, expected {len(program.parameters)}")

@@ -1,7 +1,7 @@
-"""From a case that fails to the smallest one that still does: delta debugging on ops, sizes and values.
+"""Shrink a failing case: delta debugging on ops, sizes and values.
 
-Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input" (2002), with what a program lets one do that
-a list of lines does not: a value that the reference computed can stand in for all that computed it.
+Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input" (2002), extended for programs: a value that
+the reference computed can replace all ops that it is computed by.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from shlo_disc.verify.ops import verify
 Progress: TypeAlias = Callable[[CheckedCall, int], None]  # the smallest case so far, and how many were tried
 
 
-_FEW = 8  # values that are tried one by one
+_FEW = 8  # remaining values that are tried one by one, not by bisection
 
 
 @dataclass(frozen=True, slots=True)
 class Shrunk:
-    """The smallest case that was found to fail, how, and how many were tried; `complete` if nothing was left to try."""
+    """The smallest failing case found, its failure, and how many were tried; `complete` if nothing was left to try."""
 
     case: CheckedCall
     failure: Failure
@@ -41,11 +41,11 @@ class Shrunk:
 
 
 class _OutOfTimeError(Exception):
-    """The time for shrinking is up."""
+    """The time limit of shrinking is exceeded."""
 
 
 def shrink(case: CheckedCall, failure: Failure, judge: Judge, seconds: float, progress: Progress) -> Shrunk:
-    """Make a failing case small, until nothing helps or the time is up."""
+    """Make a failing case small, until no change helps or the time is up."""
     ways = {failure.way, failure.against} - {REFERENCE}
     narrow = replace(judge, others=tuple([way for way in judge.others if way in ways]) or judge.others)
     shrinker = _Shrinker(case, failure, narrow, time.monotonic() + seconds, progress)
@@ -67,10 +67,10 @@ class _Shrinker:
         self._judge = judge
         self._deadline = deadline
         self._progress = progress
-        self._refused = set[int]()  # hashes of what was tried in vain
+        self._refused = set[int]()  # hashes of all candidates tried
 
     def run(self) -> None:
-        """Take turns until a whole turn changed nothing."""
+        """Repeat all passes until none of them changes the case."""
         self._try(Change(inline=True))
         self._one_result()
         while True:
@@ -85,7 +85,7 @@ class _Shrinker:
                 return
 
     def _accepts(self, candidate: CheckedCall) -> bool:
-        """Whether a candidate is a program and fails alike; then it is the smallest so far."""
+        """Whether a candidate is valid and fails alike; if so, it becomes the smallest case."""
         if time.monotonic() > self._deadline:
             raise _OutOfTimeError
         key = hash((print_module(candidate.module), *[x.tobytes() for x in candidate.inputs]))
@@ -118,7 +118,7 @@ class _Shrinker:
             self._fewer_results()
 
     def _fewer_results(self) -> None:
-        """Drop pieces of the results, smaller and smaller ones."""
+        """Drop ranges of the results, of half the length in each round."""
         piece = len(self.case.results) // 2
         while piece:
             start = 0
@@ -130,13 +130,13 @@ class _Shrinker:
             piece //= 2
 
     def _seen(self, values: Sequence[Value]) -> dict[Value, Array]:
-        """What the reference gives for values of the case; nothing if it cannot tell."""
+        """The reference's arrays for values of the case; empty if the reference stops."""
         watched = changed(self.case, Change(results=values))
         found = self._judge.ways.run(REFERENCE, watched.module, watched.inputs)
         return {} if isinstance(found, Stop) else dict(zip(values, found, strict=True))
 
     def _first_wrong_value(self) -> None:
-        """Return the earliest value that fails by itself: what comes after it is not needed."""
+        """Return the earliest value that fails by itself, so that all later ops are removed."""
         values, low = self._inner_values(), 0
         while low < len(values):
             middle = (low + len(values)) // 2 if len(values) - low > _FEW else low
@@ -146,12 +146,12 @@ class _Shrinker:
                 low = middle + 1
 
     def _inner_values(self) -> list[Value]:
-        """What could be returned instead of the results."""
+        """Values that could be returned instead of the results."""
         values = [value for value in observable(self.case) if value not in self.case.results]
         return [value for value in values if not _is_cheap(self._producer(value))]
 
     def _fewer_ops(self) -> None:
-        """Delta debugging: let values that the reference computed take the places of as many ops as possible."""
+        """Delta debugging: replace as many ops as possible by arguments with the reference's values."""
         values = [v for v in observable(self.case) if not _is_cheap(self._producer(v))]
         parts = 2
         while values and parts <= 2 * len(values):
@@ -169,7 +169,7 @@ class _Shrinker:
             parts = max(2, parts - 1) if worked else parts * 2
 
     def _cut(self, values: Sequence[Value]) -> bool:
-        """Make values arguments, with what the reference gives for them."""
+        """Turn values into arguments, with the reference's arrays."""
         seen = self._seen(values)
         free = [v for v in self.case.results if v not in seen]
         return bool(seen) and bool(free) and self._try(Change(given=seen))
@@ -178,12 +178,12 @@ class _Shrinker:
         return next((op for op in self.case.ops if value in op.results), None)
 
     def _shorter_ways(self) -> None:
-        """Enter regions, and let an operand, or another value of the same type, take the place of a result."""
+        """Enter regions, and replace values by operands, other arguments, constants or new arguments."""
         while any(self._try(change) for change in self._detours()):
             pass
 
     def _detours(self) -> Iterator[Change]:
-        """What is tried to shorten the program, the boldest first."""
+        """Changes that shorten the program, the largest first."""
         case = self.case
         for op in case.main.walk():
             numbers = {"stablehlo.case": range(len(op.regions)), "stablehlo.if": range(2), "stablehlo.while": (1,)}
@@ -196,7 +196,7 @@ class _Shrinker:
         for one, other in itertools.combinations(case.main.body.arguments, 2):
             if one.type == other.type:
                 yield Change(replaced={other: one})
-        for op in case.ops:  # small ops that were kept as the glue of shapes
+        for op in case.ops:  # shape arithmetic, which the other passes leave
             if _is_cheap(op) and op.name != "stablehlo.constant" and not set(op.results) & set(case.results):
                 seen = self._seen(op.results)
                 yield Change(folded=seen)
@@ -208,7 +208,7 @@ class _Shrinker:
             pass
 
     def _simpler_values(self) -> None:
-        """Make inputs plain: all zero or one, else whole numbers, else as much of them zero as possible."""
+        """Simplify inputs: all zeros or ones, else whole numbers, else as many zeros as possible."""
         for number in range(len(self.case.inputs)):
             self._simpler_input(number)
 
@@ -232,7 +232,7 @@ class _Shrinker:
         self._zeroed(number)
 
     def _zeroed(self, number: int) -> None:
-        """Set pieces of an input to zero, smaller and smaller ones."""
+        """Set ranges of an input to zero, of half the length in each round."""
         size = self.case.inputs[number].size
         piece = size // 2
         while piece >= max(1, size // 16):
@@ -250,7 +250,7 @@ class _Shrinker:
         return self._accepts(replace(self.case, inputs=tuple(inputs)))
 
     def _static(self) -> None:
-        """Fix all sizes in the text, if it fails then too: one thing less to wonder about."""
+        """Make all shapes static, if the case still fails then."""
         candidate = static(self.case, self._seen)
         if candidate is not None:
             self._accepts(candidate)
@@ -266,7 +266,7 @@ _GLUE = frozenset({
 })  # fmt: skip
 
 
-# Ops whose regions have to stay associative, or orders: with another op in them, results are up to the implementation.
+# Ops whose regions have to stay associative, or an order; with other regions, results are implementation-defined.
 _FOLDS = frozenset({
     "stablehlo.all_reduce", "stablehlo.reduce", "stablehlo.reduce_window", "stablehlo.scatter",
     "stablehlo.select_and_scatter", "stablehlo.sort",
@@ -283,7 +283,7 @@ def _outside_of_folds(ops: Sequence[Op]) -> Iterator[Op]:
 
 
 def _is_cheap(op: Op | None) -> bool:
-    """Whether an op is a small constant, or of the arithmetic that shapes are made by."""
+    """Whether an op is a small constant, or shape arithmetic."""
     if op is None:
         return True
     if not op.results:  # a check

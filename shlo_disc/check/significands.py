@@ -1,4 +1,4 @@
-"""What significands of floats hold: units in the last place, short numbers, sums that are exact."""
+"""Significands of floats: units in the last place, short numbers, exact sums."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[Any]
 
-_ZEROS = 1 << 12  # an exponent larger than that of any number, and that of a product too
+_ZEROS = 1 << 12  # the exponent of 0: larger than that of any number or product
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:
-    """Whether elements are real floats, narrow ones too."""
+    """Whether elements are real floats, including narrow ones."""
     return dtype.kind == "f" or (dtype.kind == "V" and dtype.name.startswith(("bfloat", "float")))
 
 
 def significand_bits(dtype: np.dtype[Any]) -> int:
-    """The bits of a float's significand, without the one that is not stored."""
+    """The number of stored bits of a float's significand."""
     return _finfo(dtype).nmant
 
 
 def _finfo(dtype: np.dtype[Any]) -> Any:
-    if dtype.kind == "f" and dtype.isbuiltin == 1:  # which some floats of 8 bits are not
+    if dtype.kind == "f" and dtype.isbuiltin == 1:  # some 8-bit floats are not builtin
         return cast("Any", np.finfo(dtype))
-    import ml_dtypes  # noqa: PLC0415  # whoever has an array of such a type has the package
+    import ml_dtypes  # noqa: PLC0415  # arrays of such types exist only with the package
 
     return cast("Any", ml_dtypes.finfo(dtype))
 
@@ -36,7 +36,7 @@ def unit_of(x: Array) -> Array:
 
 
 def units(wide: Array, dtype: np.dtype[Any]) -> Array:
-    """One unit in the last place of `dtype` at each of these numbers; that of the least normal number below it."""
+    """One unit in the last place of `dtype` at each number; for subnormal numbers, that of the least normal one."""
     info = _finfo(dtype)
     exponent = np.frexp(np.where(np.isfinite(wide), wide, 0.0))[1] - 1
     least = int(np.frexp(float(info.smallest_normal))[1]) - 1
@@ -44,7 +44,7 @@ def units(wide: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def is_short(x: Array) -> Array:
-    """Whether the lower half of the significand is empty: a number that was rounded is seldom so."""
+    """Whether the lower half of the significand is zero, which is rare after rounding."""
     wide = x.astype(np.float64)
     significand, _ = np.frexp(np.where(np.isfinite(wide), wide, 0.0))
     scaled = np.ldexp(significand, 1 + significand_bits(x.dtype) // 2)
@@ -52,7 +52,7 @@ def is_short(x: Array) -> Array:
 
 
 def lowest_bit(x: Array) -> int:
-    """The logarithm of the largest power of 2 that divides all finite numbers; a large number if they are 0."""
+    """The binary logarithm of the largest power of 2 that divides all finite numbers; large if all are 0."""
     significands, exponents = np.frexp(x.astype(np.float64))
     whole = np.where(np.isfinite(significands), np.ldexp(significands, 53), 0).astype(np.int64)
     bits = np.frexp((whole & -whole).astype(np.float64))[1] - 1
@@ -60,7 +60,7 @@ def lowest_bit(x: Array) -> int:
 
 
 def is_held(size: Array, unit: int) -> Array:
-    """Whether a significand holds a sum of multiples of `2**unit` that add up to `size` without signs, in any order."""
+    """Whether sums of multiples of `2**unit`, whose magnitudes add up to `size`, are exact in any order."""
     if not is_float(size.dtype):
         return np.zeros(size.shape, np.bool_)
     with np.errstate(over="ignore"):

@@ -1,4 +1,4 @@
-"""Sizes at which the compiler decides otherwise: collected from the constants of its own code."""
+"""Sizes around the compiler's decision thresholds, collected from constants in its code."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from shlo_disc.expr.facts import Facts
 _PLACES: tuple[ModuleType, ...] = (lower_cpu, kernels, fusion, emit, host, schedules)
 _CONSTANT = re.compile(r"constexpr (?:int|int64_t) ([^;]*);")
 _NUMBER = re.compile(r"\b[A-Z]\w* = (\d+)\b(?! *\*)")
-_LARGEST = 1 << 12  # what is larger are bytes and work, which no size of a test reaches
+_LARGEST = 1 << 12  # larger constants count bytes or work, which no tested size reaches
 _SMALL = (0, 1, 2, 3, 5)
-# Of a value in one call of four, and in the others: squares of 627 rows, beyond `ENOUGH_STRIPS` of `STRIP` columns.
+# Limits in turn over four calls; the first permits squares of 627 rows, more than `ENOUGH_STRIPS * STRIP` columns.
 _MOST_ELEMENTS = (3 << 17, 1 << 14, 1 << 14, 1 << 13)
-_MOST_WORK = 64  # multiplications of a product, times as many
-_SLOW = 16  # times as much work is a convolution, or an op of matrices, in the interpreter
+_MOST_WORK = 64  # multiplications of a product, in multiples of the limit of elements
+_SLOW = 16  # how much slower convolutions and matrix ops are in the interpreter
 _OF_MATRICES = frozenset(one.name for one in linear_algebra.OPS)
 _LOOPS = (control.WHILE, control.OUTLINED_WHILE)
-_MOST_TURNS = 96  # of a loop over an axis, which the interpreter takes one by one
-_MOST_SCATTERED = 512  # elements of a gradient of windows, which it takes one by one
-_TRIES = 64  # of making sizes smaller
+_MOST_TURNS = 96  # iterations of a loop over an axis, which the interpreter runs one by one
+_MOST_SCATTERED = 512  # elements of a select_and_scatter, which it computes one by one
+_TRIES = 64  # attempts to reduce sizes
 
 
 @lru_cache(1)
 def thresholds() -> tuple[int, ...]:
-    """The sizes named in the compiler and the headers of the CPU, each with both its neighbours, in order.
+    """The size constants of the compiler and of the CPU's headers, each with both neighbours, in order.
 
-    A module's constants are its attributes in capitals, so `STRIP = 4 * LANES` counts with its value.
+    Constants of a module are its upper-case attributes, so `STRIP = 4 * LANES` counts with its value.
     """
     found = set[int]()
     for place in _PLACES:
@@ -56,14 +56,14 @@ def thresholds() -> tuple[int, ...]:
 
 
 def threshold_points(program: Program, count: int, seed: int) -> list[Point]:
-    """So many sizes to call a program with, one call after the other; the first comes back at the end.
+    """`count` points for successive calls of a program; the first is repeated at the end.
 
-    Sizes are drawn from small ones, thresholds, sizes that other axes have (of the text or drawn), and in between. If
-    a call would compute too much, the largest sizes are made smaller.
+    Sizes are drawn from small ones, thresholds, sizes of other axes (in the text or drawn), and uniformly below 70. If
+    a call would compute too much, its largest sizes are reduced.
     """
     symbols = free_symbols(program)
     if not symbols:
-        return [{}] * min(count, 2)  # other inputs
+        return [{}] * min(count, 2)  # only inputs differ
     random, found = Random(seed), list[Point]()
     costs = [_costs(program, most) for most in _MOST_ELEMENTS]
     fixed = sorted({n for op in program.body.walk() for x in op.results for d in x.shape if (n := d.constant)})
@@ -84,7 +84,7 @@ def _drawn(program: Program, symbols: Sequence[Sym], fixed: Sequence[int], rando
         if kind < 0.15:
             drawn = random.choice(_SMALL)
         elif kind < 0.3 and values:
-            drawn = random.choice(list(values.values())[-2:])  # the program's before
+            drawn = random.choice(list(values.values())[-2:])  # probably of the same program
         elif kind < 0.4 and fixed:
             drawn = random.choice(fixed)
         elif kind < 0.92:
@@ -102,14 +102,14 @@ def _within(facts: Facts, symbol: Sym, value: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Cost:
-    """What a call costs, and how much of it is affordable."""
+    """One cost of a call as a formula of sizes, and its limit."""
 
     dim: Dim
     most: int
 
 
 def _costs(program: Program, most: int) -> list[_Cost]:
-    """What each value costs, if a value of `most` elements may be the largest."""
+    """The costs of a call in which no value may have more than `most` elements."""
     found = {_Cost(product(parameter.raw_shape), most): None for parameter in program.parameters}
     for op in program.body.walk():
         for result in op.results:
@@ -121,7 +121,7 @@ def _costs(program: Program, most: int) -> list[_Cost]:
 
 
 def _work(op: Op[object], most: int) -> _Cost:
-    """Steps of an op, in NumPy or in Python."""
+    """The work of an op in the interpreter, and its limit."""
     result = product(op.results[0].shape) if op.results else const(0)
     match op.attrs:
         case DotAttrs():
@@ -139,7 +139,7 @@ def _work(op: Op[object], most: int) -> _Cost:
 
 
 def _affordable(program: Program, symbols: Sequence[Sym], costs: Sequence[_Cost], point: Point) -> Point | None:
-    """The sizes, those made smaller that a value which costs too much has; None if the checks refuse that."""
+    """Reduce sizes of values that cost too much; None if the checks refuse the result, or after too many attempts."""
     for _ in range(_TRIES):
         dear = next((cost.dim for cost in costs if _evaluated(cost.dim, point) > cost.most), None)
         if dear is None:
@@ -155,9 +155,9 @@ def _affordable(program: Program, symbols: Sequence[Sym], costs: Sequence[_Cost]
 
 
 def _below(size: int) -> int:
-    """The threshold that is a quarter smaller, or a bit more."""
+    """The largest threshold of at most three quarters of a size; 0 for sizes of 0 and 1."""
     return thresholds()[max(0, bisect(thresholds(), 3 * size // 4) - 1)] if size > 1 else 0
 
 
 def _evaluated(dim: Dim, point: Point) -> int:
-    return dim.evaluate(point) if dim.symbols() <= point.keys() else 0  # data decides sizes
+    return dim.evaluate(point) if dim.symbols() <= point.keys() else 0  # unbacked sizes

@@ -1,4 +1,4 @@
-"""Run programs in a process of their own: a crash or a loop without end is an outcome like another."""
+"""Run programs in a separate process, so that crashes and hangs become outcomes."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from shlo_disc.runtime.memory import POOL
 COMMAND = "from shlo_disc.check.worker import serve; serve()"
 _MODULES_KEPT = 8
 
-_ERRORS_READ = 1 << 16  # bytes of what a process that ended wrote
-_LENGTH = 8  # bytes before each message: how many it has
-_LONGEST = 1 << 34  # bytes of a message
+_ERRORS_READ = 1 << 16  # bytes, from the end of what a process wrote to its standard error
+_LENGTH = 8  # bytes of a message's length prefix
+_LONGEST = 1 << 34  # bytes of a message, at most
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """What the process is told first."""
+    """The first message to the process: its configuration."""
 
     config: BuildConfig
     fast_xla: bool
@@ -46,7 +46,7 @@ class _Start:
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What `InProcess` is asked for: the method, and its arguments. `first` and `last` are a range of numbers."""
+    """A call of a method of `InProcess`. `first` and `last`: the half-open range of run numbers."""
 
     method: Literal["run", "samples", "deviation"]
     way: str
@@ -59,7 +59,7 @@ class _Request:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What came of it."""
+    """The result of a request."""
 
     stop: Stop | None = None
     arrays: tuple[Constant, ...] = ()
@@ -67,10 +67,10 @@ class _Answer:
 
 
 class Worker:
-    """`Ways` in another process, which is started when it is needed and again when it was lost."""
+    """`Ways` in another process, which is started on demand, and again after a crash or a timeout."""
 
     def __init__(self, config: BuildConfig, seconds: float, *, fast_xla: bool = False) -> None:
-        """A request that takes longer than `seconds` counts as hanging. `fast_xla` lets XLA optimize little."""
+        """`seconds`: the timeout of one request. `fast_xla`: XLA compiles with little optimization."""
         self._config, self._fast_xla = config, fast_xla
         self.seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
@@ -85,7 +85,7 @@ class Worker:
 
     @property
     def processor_seconds(self) -> float:
-        """What the process and the compilers that it ran have taken; 0 where there is no /proc."""
+        """CPU time of the process and of the compilers that it ran; 0 without /proc."""
         with contextlib.suppress(OSError):
             if self._process is not None:
                 fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
@@ -100,7 +100,7 @@ class Worker:
     def samples(
         self, way: str, module: Module, inputs: Sequence[Array], result: int, numbers: range
     ) -> Sequence[Array]:
-        """Give one result of the reference, each time rounded in another way that is legal for this way.
+        """Give one result of runs of the reference, each with different rounding that is legal for `way`.
 
         Gives nothing if the reference cannot run. Raises `TimeoutError` if it takes too long.
         """
@@ -111,7 +111,7 @@ class Worker:
         return _arrays(found.arrays)
 
     def deviation(self, way: str, module: Module, inputs: Sequence[Array]) -> str:
-        """Say why a way may break the specification for these inputs, as far as that is known; or nothing."""
+        """Give the known reason why a way may break the specification for these inputs; else an empty text."""
         return self._ask(_Request("deviation", way, _text(module), _plain(inputs))).text
 
     def _ask(self, request: _Request) -> _Answer:
@@ -130,12 +130,12 @@ class Worker:
         except codec.DamagedError as error:
             self._stop()
             return _Answer(Stop("crash", f"the process answered with damaged data: {error}"))
-        except BaseException:  # the answer that comes later would be taken for that to the next request
+        except BaseException:  # a late answer would be read as the answer to the next request
             self._stop()
             raise
 
     def _last_error(self) -> str:
-        """The line that says why a process ended, as far as it wrote one."""
+        """The line of standard error that explains why the process ended, if there is one."""
         self._errors.seek(max(0, self._errors.seek(0, os.SEEK_END) - _ERRORS_READ))
         lines = [line for line in self._errors.read().decode(errors="replace").splitlines() if line.strip()]
         telling = [line for line in lines if "runtime error:" in line or "SUMMARY:" in line] or lines
@@ -153,7 +153,7 @@ class Worker:
 
     def _stop(self) -> None:
         if self._process is not None:
-            self._process.kill()  # nothing happens if it has ended
+            self._process.kill()  # has no effect if it has ended
             self._process.wait()
             for stream in (self._process.stdin, self._process.stdout):
                 with contextlib.suppress(BrokenPipeError):
@@ -169,7 +169,7 @@ def _send(stream: IO[bytes], message: object) -> None:
 
 
 def _receive(stream: IO[bytes], kind: type[_T]) -> _T:
-    """The next message. Raises `EOFError` if there is none, or not all of it."""
+    """Read the next message. Raises `EOFError` if it is missing or incomplete."""
     count = int.from_bytes(_exactly(stream, _LENGTH), "little")
     if count > _LONGEST:
         raise codec.DamagedError(f"found a message of {count} bytes, expected at most {_LONGEST}")
@@ -188,7 +188,7 @@ def _plain(arrays: Sequence[Array]) -> tuple[Constant, ...]:
 
 
 def _arrays(constants: Sequence[Constant]) -> tuple[Array, ...]:
-    """The same arrays, which may be written."""
+    """Decode into writable arrays."""
     return tuple([np.frombuffer(bytearray(x.data), dtype_of(x.dtype)).reshape(x.shape) for x in constants])
 
 
@@ -198,7 +198,7 @@ def _text(module: Module) -> str:
 
 
 def _spell_code(code: int) -> str:
-    """Spell how a process ended.
+    """Describe how a process ended.
 
     >>> _spell_code(-11), _spell_code(3)
     ('signal SIGSEGV', 'exit code 3')
@@ -207,10 +207,10 @@ def _spell_code(code: int) -> str:
 
 
 def serve() -> None:
-    """Answer requests until there are no more; what programs print goes nowhere."""
+    """Answer requests until the input ends; what programs print goes to standard error."""
     source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    POOL.poisons = True  # what a program reads without having written it shall not be right by chance
+    POOL.poisons = True  # reads of uninitialized memory must not give right results by chance
     start = _receive(source, _Start)
     ways = InProcess(standard_ways(start.config, fast_xla=start.fast_xla), start.config.device)
     modules = dict[str, Module]()

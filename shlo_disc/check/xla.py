@@ -1,11 +1,11 @@
-"""Run a StableHLO text with `?` dims by XLA, for arrays of any one shape. Needs JAX.
+"""Run a StableHLO text with `?` dims by XLA, for arrays of given shapes. Needs JAX.
 
-The text is specialised as `jax.export` does it when an exported function is called: a `@main` of
-static types converts its arguments and calls the dynamic one, then XLA's shape refinement turns
-every `?` into a number. So the result is that of `jax.jit` on the exported function.
+The text is specialised as `jax.export` does it when an exported function is called: a `@main` of static types converts
+its arguments and calls the dynamic one, then XLA's shape refinement turns every `?` into a number. So the result is
+that of `jax.jit` on the exported function.
 """
 
-# jaxlib's MLIR bindings are untyped; nothing untyped leaves this file but XLA's executable.
+# jaxlib's MLIR bindings are untyped; only XLA's executable leaves this file untyped.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportMissingTypeStubs=false
 
@@ -22,12 +22,12 @@ Array = NDArray[Any]
 
 
 def is_installed() -> bool:
-    """Whether there is a JAX to ask."""
+    """Whether JAX is installed."""
     return importlib.util.find_spec("jax") is not None and importlib.util.find_spec("jaxlib") is not None
 
 
 def without_locations(text: str) -> str:
-    """The same module without the places in Python where JAX met its ops."""
+    """The same module without locations in Python sources."""
     from jax._src.interpreters import mlir  # noqa: PLC0415
     from jaxlib.mlir import ir  # noqa: PLC0415
 
@@ -36,7 +36,7 @@ def without_locations(text: str) -> str:
 
 
 def _call_statically(module: Any, shapes: Sequence[tuple[int, ...]]) -> None:
-    """Give `module` a `@main` that takes arrays of `shapes` and calls what was `@main`."""
+    """Give `module` a `@main` that takes arrays of `shapes` and calls the former `@main`."""
     from jaxlib.mlir import ir  # noqa: PLC0415
     from jaxlib.mlir.dialects import func, stablehlo  # noqa: PLC0415
 
@@ -87,7 +87,7 @@ class XlaRunner:
     """`@main` of a StableHLO text, run by XLA on the CPU; compiled once for each shape of its inputs."""
 
     def __init__(self, text: str, *, fast: bool = False) -> None:
-        import jaxlib.lapack  # noqa: PLC0415  # its custom calls have no routines before it is asked for one
+        import jaxlib.lapack  # noqa: PLC0415  # custom calls have no routines before the first request
 
         jaxlib.lapack.prepare_lapack_call("potrf_ffi", np.float32)
         self._text = text

@@ -67,7 +67,7 @@ def add_ways(parser: argparse.ArgumentParser) -> None:
 
 
 def run_check(options: argparse.Namespace) -> int:
-    """Check all programs of a file; the worst counts."""
+    """Check all programs of a file, and give the worst exit code."""
     codes = [AGREED]
     try:
         others = chosen_ways(options.against)
@@ -103,7 +103,7 @@ def add_fuzz_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run_fuzz(options: argparse.Namespace) -> int:
-    """Check random programs; the seed of the first is printed, and the command that makes each failing one again."""
+    """Check random programs; print the first seed, and a command that reproduces each failure."""
     try:
         config = _config(options)
         config = replace(config, options=replace(config.options, threads=1))
@@ -140,7 +140,7 @@ def _seed(text: str) -> int:
 
 
 def _tell_all(summary: Summary) -> int:
-    """Print what came of random programs, and give the exit code."""
+    """Print the outcome of random programs, and give the exit code."""
     for one in summary.findings:
         say(f"seed {one.seed}: {one.description}")
         say(f"written to {one.folder}\nreproduce: {one.command}\nall of it: {one.reproduce}\n\n")
@@ -151,7 +151,7 @@ def _tell_all(summary: Summary) -> int:
 
 
 def _config(options: argparse.Namespace) -> BuildConfig:
-    """What to compile for. Raises `ToolchainError` if there is no such device."""
+    """The target and the compile options. Raises `ToolchainError` if there is no such device."""
     settings = CompileOptions(optimize=options.optimize, compiler=options.compiler, matmul_precision="highest")
     config = BuildConfig(settings, options.device)
     target_named(config.device).open(settings)
@@ -159,7 +159,7 @@ def _config(options: argparse.Namespace) -> BuildConfig:
 
 
 def chosen_ways(text: str) -> tuple[str, ...]:
-    """The ways that `--against` names, but for the reference. Raises `InputError` for others."""
+    """The ways that `--against` names, except the reference. Raises `InputError` for unknown ones."""
     names = tuple(filter(None, (name.strip() for name in text.split(",")))) or WAYS[: 3 if xla.is_installed() else 2]
     known = (*WAYS, *OTHERS)
     for name in names:

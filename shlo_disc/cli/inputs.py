@@ -13,7 +13,7 @@ from shlo_disc.parse.parser import parse_module, parse_modules
 
 
 class InputError(ShloDiscError):
-    """What is named holds no program that could be looked at."""
+    """A file holds no readable program, or an option has no valid value."""
 
 
 def read_modules(name: str) -> tuple[Module, ...]:

@@ -32,18 +32,18 @@ _BETWEEN_MODULES = "// -----\n"
 def run() -> NoReturn:
     """Run as a program of its own."""
     output = cast("io.TextIOWrapper", sys.stdout)
-    output.reconfigure(errors="backslashreplace")  # a program may say what the terminal cannot
+    output.reconfigure(errors="backslashreplace")  # a program may hold characters that the terminal cannot encode
     try:
         code = main(sys.argv[1:])
         sys.stdout.flush()
-    except BrokenPipeError:  # who reads (`| head`) has seen enough, and what is still buffered has nowhere to go
+    except BrokenPipeError:  # the reader (`| head`) has closed the pipe: drop what is buffered
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = FINE
     sys.exit(code)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Do what the arguments say, and give the exit code; of several files the worst counts."""
+    """Run a command, and give the exit code; for several files, the worst one."""
     options = _parser().parse_args(arguments)
     others = {"check": check.run_check, "fuzz": check.run_fuzz, "tune": tune.run_tune, "warm": warm.run_warm}
     if options.command in others:
@@ -92,7 +92,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 class _Programs:
-    """The modules of the files that are named; `code` tells the worst that was found in them."""
+    """The modules of the named files; `code` is the worst exit code so far."""
 
     def __init__(self, files: Sequence[str]) -> None:
         self._files = files
@@ -109,7 +109,7 @@ class _Programs:
                 yield (name if len(modules) == 1 else f"{name}:{module.span.line}"), module
 
     def verified(self) -> Iterator[tuple[str, Module]]:
-        """Give those that are StableHLO by the specification, and complain of the others."""
+        """Give the modules that are valid StableHLO, and complain of the others."""
         for name, module in self:
             try:
                 verify(module)
@@ -119,7 +119,7 @@ class _Programs:
                 yield name, module
 
     def complain(self, error: CompileError | InputError) -> None:
-        """Say what is wrong."""
+        """Print an error, and update the exit code."""
         complain(error)
         self.code = max(self.code, REFUSED if isinstance(error, CompileError) else UNREADABLE)
 

@@ -1,4 +1,4 @@
-"""Tabulate the ops of programs, and what of them runs."""
+"""Tabulate the ops of programs, and on which targets they run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shlo_disc.target_names import target_names
 
 @dataclass(frozen=True, slots=True)
 class OpsReport:
-    """What is known of one module."""
+    """A module, and its support on each target."""
 
     name: str  # of the file, and of the module if the file has several
     module: Module
@@ -31,7 +31,7 @@ class Row:
 
 
 def report_on(name: str, module: Module) -> OpsReport:
-    """Find out what runs of a module."""
+    """Find out which ops of a module run on each target."""
     return OpsReport(name, module, {target: find_support(module, target) for target in target_names()})
 
 
@@ -58,7 +58,7 @@ def rows_of(reports: Sequence[OpsReport]) -> Mapping[str, Row]:
 
 
 def print_table(reports: Sequence[OpsReport]) -> str:
-    """Lay the rows out as text, with the verdict on the whole of each program below."""
+    """Format the rows as text, with a verdict on each whole program below."""
     rows = rows_of(reports)
     head = ("op", "uses", *target_names(), "why not")
     cells = [head, *(_cells(name, row) for name, row in rows.items())]
@@ -70,7 +70,7 @@ def print_table(reports: Sequence[OpsReport]) -> str:
 
 
 def print_json(reports: Sequence[OpsReport]) -> str:
-    """Give the same for other programs to read: a list with one object per module."""
+    """Format the same as JSON: a list with one object per module."""
     found = [
         {
             "name": report.name,
@@ -86,7 +86,7 @@ def print_json(reports: Sequence[OpsReport]) -> str:
 
 
 def _verdicts(report: OpsReport) -> Iterator[str]:
-    """Say what becomes of a whole program; what is the same for several targets is said once."""
+    """Whether a whole program runs, in a line; targets with equal outcomes share one."""
     targets = dict[str, list[str]]()
     for target, support in report.support.items():
         verdict = "runs" if support.error is None else f"does not run\n{support.error}"

@@ -1,4 +1,4 @@
-"""What the command line writes for people: the one place from where text gets onto a terminal."""
+"""Output of the command line: all text for terminals passes through this module."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ _COLOURS = {"error": 31, "note": 36, "from": 36, "help": 32}  # red, cyan, cyan,
 
 
 def say(text: str) -> None:
-    """Write text to the standard output; what a terminal would obey in it is escaped."""
+    """Write text to the standard output; characters that a terminal would interpret are escaped."""
     sys.stdout.write(highlight(text, sys.stdout))
 
 
 def complain(error: object) -> None:
-    """Write an error to the standard error stream in the same way, with a line break behind it."""
+    """Write an error to the standard error stream in the same way, with a line break after it."""
     sys.stderr.write(highlight(f"{error}\n", sys.stderr))
 
 
 def give(text: str) -> None:
-    """Write text that other programs read to the standard output: as it is, unless that is a terminal."""
+    """Write text for other programs to the standard output: unchanged, unless that is a terminal."""
     sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
 
 
 def highlight(text: str, stream: TextIO) -> str:
-    """Colour what heads the lines of errors, on a terminal whose user has not asked for none (`NO_COLOR`)."""
+    """Escape text, and colour the heads of error lines, on a terminal that permits it (`NO_COLOR`, `TERM`)."""
     text = printable(text)
     if not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text

@@ -18,17 +18,17 @@ from shlo_disc.targets import target_named
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """What one target does with a program: it compiles it, or refuses it with an error."""
+    """Whether one target compiles a program, or the error with which it refuses that."""
 
     error: CompileError | None
     obstacles: Mapping[Op, str]  # why an op does not run
 
 
 def find_support(module: Module, target: str) -> Support:
-    """Compile a program for a target as far as generated text; no compiler and no device is needed.
+    """Compile a program for a target up to generated text, which needs neither a compiler nor a device.
 
-    If the target takes the program, all of its ops run. If not, those ops do not that have no rule or types that the
-    target lacks, and the one that the error is about; of the others it is only known that nothing is missing for them.
+    If that succeeds, all of its ops run. If not, those ops do not run that have no rule, or types that the target
+    lacks, and the one that the error is about; of the others it is only known that nothing is missing for them.
     """
     try:
         compile_module(module, Request(target), Stopwatch())
@@ -39,7 +39,7 @@ def find_support(module: Module, target: str) -> Support:
 
 
 def _element_types(type_: Type) -> frozenset[DType | None]:
-    """What elements of a value are computed in; a quantized tensor is stored integers that stand for floats."""
+    """The dtypes of a value's elements; for a quantized tensor, of the stored and of the expressed numbers."""
     match type_:
         case TensorType():
             return frozenset({type_.dtype})

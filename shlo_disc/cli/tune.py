@@ -1,4 +1,4 @@
-"""`python -m shlo_disc tune [FILE] [--dim s=1:129]`: measure what schedules are chosen by, and keep it."""
+"""`python -m shlo_disc tune [FILE] [--dim s=1:129]`: measure the costs that schedules are chosen by, and store them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shlo_disc.tuning import tune
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
+    """Declare what the command takes."""
     parser.add_argument("file", nargs="?", metavar="FILE", help="a program to tune too: text or MLIR bytecode")
     parser.add_argument(
         "--dim", action="append", default=[], metavar="NAME=FIRST:END", help="values of a size, such as s=1:129; repeat"
@@ -18,7 +18,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run_tune(options: argparse.Namespace) -> int:
-    """Tune, and say what is known now. Gives the exit code."""
+    """Tune, and print what is known now. Gives the exit code."""
     try:
         dims = dict(_dim(text) for text in options.dim)
         found = tune(options.file, dims=dims)
@@ -32,7 +32,7 @@ def run_tune(options: argparse.Namespace) -> int:
 
 
 def _dim(text: str) -> tuple[str, range]:
-    """The values of a size.
+    """Parse the values of a size.
 
     >>> _dim("s=1:129")
     ('s', range(1, 129))

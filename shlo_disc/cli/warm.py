@@ -1,4 +1,4 @@
-"""`python -m shlo_disc warm`: compile once what no program changes, so that programs compile their own code alone."""
+"""`python -m shlo_disc warm`: precompile the runtime library, so that programs compile only their own code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run_warm(options: argparse.Namespace) -> int:
-    """Fill the cache, and say how long it took. Gives the exit code."""
+    """Fill the cache, and print how long it took. Gives the exit code."""
     chosen, started = CompileOptions(compiler=options.compiler), time.monotonic()
     try:
         compiler = find_compiler(chosen.compiler, chosen.compiler_seconds)
@@ -30,7 +30,7 @@ def run_warm(options: argparse.Namespace) -> int:
     except ToolchainError as error:
         complain(error)
         return 1
-    if builder.cache.is_temporary:  # a warning has said why
+    if builder.cache.is_temporary:  # there was a warning
         return 1
     took = time.monotonic() - started
     say(f"{count} files are in {builder.cache.root}, compiled by {compiler.version}: {took:.1f} s\n")

@@ -1,4 +1,4 @@
-"""How each type hint is written, and read."""
+"""Encode and decode values by their type hints."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ _LENGTH = 8  # bytes of the length of the JSON text, little-endian
 _LIST, _TUPLE = frozenset[type]({list}), frozenset[type]({tuple})
 
 
-_Encode: TypeAlias = Callable[[Any, Sink], Any]  # from a value to what JSON writes; its bytes go to the list
+_Encode: TypeAlias = Callable[[Any, Sink], Any]  # from a value to what JSON writes; its bytes go to the sink
 _Decode: TypeAlias = Callable[[Any, StreamTables], Any]  # from what JSON has read to a value
 
 
 @dataclass(frozen=True, slots=True)
 class _Codec:
-    """How a type is written and read.
+    """The encoder and decoder of a type.
 
-    `values` are the classes of its values, `json` those of what JSON has for them. `plain`: that is the value itself,
-    so that its class is all there is to check, and the range of integers.
+    `values` are the classes of its values, `json` those of their JSON forms. `plain`: the JSON form is the value
+    itself, so that only its class has to be checked, and the range of integers.
     """
 
     values: frozenset[type]
@@ -53,7 +53,7 @@ class _Codec:
 
 
 def encode(kind: type[_T], value: _T) -> bytes:
-    """Bytes that hold a value of a dataclass.
+    """Encode a value of a dataclass as bytes.
 
     Raises `TypeError` for a value that the type hints do not allow, and `RecursionError` for one that is nested deeper
     than Python's stack.
@@ -64,7 +64,7 @@ def encode(kind: type[_T], value: _T) -> bytes:
 
 
 def decode(kind: type[_T], data: bytes) -> _T:
-    """The value that `encode` was given. Raises `DamagedError` for bytes that it has not written."""
+    """Decode the value that `encode` was given. Raises `DamagedError` for bytes that it has not written."""
     view = memoryview(data)
     start = _LENGTH + int.from_bytes(view[:_LENGTH], "little")
     if not _LENGTH <= start <= len(view):
@@ -86,7 +86,7 @@ def decode(kind: type[_T], data: bytes) -> _T:
 
 @cache
 def _of_class(kind: type) -> _Codec:
-    """The codec of a dataclass. Its methods are made when one is first used: classes contain each other."""
+    """The codec of a dataclass. Its methods are created at the first use: classes contain each other."""
 
     @cache
     def methods() -> tuple[_Encode, _Decode]:
@@ -110,7 +110,7 @@ def _of_class(kind: type) -> _Codec:
 
 
 def _late(values: frozenset[type], methods: Callable[[], tuple[_Encode, _Decode]]) -> _Codec:
-    """The codec of what JSON has a list for, by methods that are there when one is first used."""
+    """A codec whose JSON form is a list, and whose methods are created at the first use."""
 
     def encode(value: Any, sink: Sink) -> Any:
         return methods()[0](value, sink)
@@ -122,7 +122,7 @@ def _late(values: frozenset[type], methods: Callable[[], tuple[_Encode, _Decode]
 
 
 def _items_reader(parts: Sequence[_Codec]) -> Callable[[Any, StreamTables], bool]:
-    """What turns a list into values in place, each of another type; or says that it is not such a list.
+    """A function that decodes a list with a type for each item, in place; it returns False for other data.
 
     The types of all items are checked in one step: most of them are plain.
     """
@@ -145,13 +145,13 @@ def _items_reader(parts: Sequence[_Codec]) -> Callable[[Any, StreamTables], bool
 
 @cache
 def _of_text(text: str, module: str) -> _Codec:
-    """The codec of a type hint as a module has it: most fields share theirs with others."""
+    """The codec of a type hint in the text of a module; cached, as most fields share theirs with others."""
     holder = SimpleNamespace(__annotations__={"hint": text})
     return _of(get_type_hints(holder, vars(sys.modules[module]))["hint"], module)
 
 
 def _of(hint: Any, module: str) -> _Codec:
-    """The codec of a type hint of a class in `module`, which has the types that hints name by strings."""
+    """The codec of a type hint of a class in `module`, where the types are that hints name by strings."""
     hint = _default(hint)
     if hint in _LEAVES:
         return _LEAVES[cast("type", hint)]
@@ -159,7 +159,7 @@ def _of(hint: Any, module: str) -> _Codec:
         return _of_class(hint)
     origin, arguments = get_origin(hint), get_args(hint)
     if isinstance(origin, type) and is_dataclass(origin):
-        return _of_class(origin)  # of type variables the defaults are written
+        return _of_class(origin)  # type variables take their defaults
     if origin is tuple and arguments[1:] == (...,):
         if isinstance(item := _default(arguments[0]), ForwardRef | str):
             return _of_items_named(item if isinstance(item, str) else item.__forward_arg__, module)
@@ -176,14 +176,14 @@ def _of(hint: Any, module: str) -> _Codec:
 
 
 def _default(hint: Any) -> Any:
-    """What stands for a type variable in an artifact."""
+    """The hint that a type variable stands for in an artifact: its default."""
     found = cast("Any", hint).__default__ if isinstance(hint, TypeVar) else hint
     return NoneType if found is None else found
 
 
 @cache
 def _of_items_named(name: str, module: str) -> _Codec:
-    """A tuple of values of a union that has such tuples among its members."""
+    """A tuple of values of a named, recursive union, of which such tuples are members."""
 
     @cache
     def methods() -> tuple[_Encode, _Decode]:
@@ -197,7 +197,7 @@ def _of_items_named(name: str, module: str) -> _Codec:
 
 
 def _leaf(kind: type, wanted: str = "", accepts: Callable[[Any], bool] = lambda _: True) -> _Codec:
-    """What JSON has, of one class, and perhaps not all of it."""
+    """A value that JSON has, of one class; `accepts` may exclude some."""
     wanted = wanted or kind.__name__
 
     def encode(value: Any, _: Sink) -> Any:
@@ -318,7 +318,7 @@ def _of_mapping(item: _Codec) -> _Codec:
 
 
 def _of_union(members: Sequence[Any], module: str) -> _Codec:
-    """One of several types. Which one is seen from what JSON has; lists say it, if they may be of several classes."""
+    """One of several types, determined by the JSON type; with dataclasses among them, lists begin with a name."""
     codecs = [_of(member, module) for member in members]
     classes = [codec for codec in codecs if any(map(is_dataclass, codec.values))]
     if not classes:
@@ -344,7 +344,7 @@ def _of_union(members: Sequence[Any], module: str) -> _Codec:
 
 
 def _of_untagged(codecs: Sequence[_Codec]) -> _Codec:
-    """One of several types of which JSON has different ones."""
+    """One of several types with different JSON types."""
     by_value = {kind: codec for codec in codecs for kind in codec.values}
     by_json = {kind: codec for codec in codecs for kind in codec.json}
     if len(by_json) != sum(len(codec.json) for codec in codecs):

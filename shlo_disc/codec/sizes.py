@@ -1,4 +1,4 @@
-"""Functions of sizes: there are thousands in an artifact, and most of them stand in several places."""
+"""Encode and decode functions of sizes: an artifact has thousands of them, and most occur in several places."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 from shlo_disc.codec.streams import Sink, StreamTables, class_of, damaged, has_64_bits, unsuitable
 from shlo_disc.size_expr import SIZE_FNS, SizeExpr, SizeOp
 
-_MOST_PARTS = 1 << 20  # of a size that is written as functions of functions, each of which may stand in several
+_MOST_PARTS = 1 << 20  # of a size, as a tree: a function that occurs in several others counts each time
 
 
 def encode_size(value: SizeExpr, sink: Sink) -> Any:
-    """A number, a name, the list of a function's name and its operands, or the list of the number of one before."""
+    """A number, a name, the list of a function's name and its operands, or the list of an earlier one's number."""
     if not isinstance(value, SizeOp):
         if class_of(value) is not str and not (class_of(value) is int and has_64_bits(int(value))):
             unsuitable(value, "a size")
@@ -24,7 +24,7 @@ def encode_size(value: SizeExpr, sink: Sink) -> Any:
 
 
 def decode_size(found: Any, source: StreamTables) -> SizeOp:
-    """Read what `encode_size` has written of a function; without a step for each type hint, which takes longer."""
+    """Decode a function that `encode_size` has written; without a step for each type hint, which takes longer."""
     if not found:
         damaged(found, "a function of sizes")
     fn: Any = found[0]

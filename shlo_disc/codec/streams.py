@@ -1,4 +1,4 @@
-"""What an encoding consists of beside its JSON text, and what is said of one that is damaged."""
+"""The parts of an encoding beside its JSON text, and the errors for damaged or unsuitable data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from shlo_disc.size_expr import SizeOp
 
-class_of: Callable[[Any], type] = type  # which type checkers do not narrow `Any` by
+class_of: Callable[[Any], type] = type  # type checkers do not narrow `Any` by it
 _END = 1 << 63  # of integers
 
 
@@ -16,7 +16,7 @@ class DamagedError(ValueError):
 
 
 class Sink:
-    """What is written beside the JSON text, and the functions of sizes that were written: by number, in their order."""
+    """The values of type `bytes`, and the numbers of the functions of sizes, in the order in which they are written."""
 
     def __init__(self) -> None:
         self.blobs = list[bytes]()
@@ -24,9 +24,9 @@ class Sink:
 
 
 class StreamTables:
-    """The values of type `bytes`, and the functions of sizes, in the order in which they are met.
+    """The values of type `bytes`, and the functions of sizes, in the order in which they are read.
 
-    Of the latter with how many numbers, names and functions each is made of.
+    Each function is stored with the count of the numbers, names and functions that it is made of.
     """
 
     def __init__(self, data: memoryview) -> None:

@@ -106,7 +106,7 @@ def _mulhi(a: Scalar, b: Scalar) -> Scalar:
 
 
 def _upper64(a: Scalar, b: Scalar) -> Scalar:
-    """By halves of 32 bits (Warren, Hacker's Delight, 8-2); a negative factor is 2^64 too large as unsigned."""
+    """Multiply 32-bit halves (Warren, Hacker's Delight, 8-2); a negative factor is 2^64 too large as unsigned."""
     wide = DType.UI64
     x, y = (Bitcast(v, wide) if v.dtype is not wide else v for v in (a, b))
     mask, half = Const(0xFFFFFFFF, wide), Const(32, wide)

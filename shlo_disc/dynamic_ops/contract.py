@@ -22,7 +22,7 @@ from shlo_disc.ir.dtypes import Array, DType, numpy_dtype
 
 
 class Precision(Enum):
-    """How exactly a program wants f32 products computed; targets with one way take it for all."""
+    """The requested precision of f32 products; a target with a single implementation uses it for all."""
 
     DEFAULT = 0
     HIGH = 1
@@ -31,7 +31,7 @@ class Precision(Enum):
 
 @dataclass(frozen=True, slots=True)
 class DotAttrs:
-    """StableHLO's dot_general: result dims are the batch dims, the free dims of the left, those of the right."""
+    """StableHLO's dot_general: result dims are the batch dims, then the free dims of lhs, then those of rhs."""
 
     lhs_batch: tuple[int, ...]
     rhs_batch: tuple[int, ...]
@@ -76,12 +76,12 @@ class ConvAttrs:
 
 
 def accumulator(dtype: DType) -> DType:
-    """The type in which sums of products are kept: narrow floats add up in f32."""
+    """The accumulator type of sums of products: floats narrower than f32 accumulate in f32."""
     return DType.F32 if dtype.is_float and dtype.bits < DType.F32.bits else dtype
 
 
 def free_dims(rank: int, *taken: tuple[int, ...]) -> tuple[int, ...]:
-    """The dims that are in none of the groups."""
+    """The dims that are in no group of `taken`."""
     return tuple(k for k in range(rank) if not any(k in group for group in taken))
 
 
@@ -125,7 +125,7 @@ def _first(pair: tuple[int, Dim]) -> int:
 
 
 def _sums(op: Op[Any]) -> np.dtype[Any]:
-    """The type in which a reference multiplies and adds: f32, or that of the result if it is no narrower float."""
+    """The arithmetic type of a reference: f32 for narrower floats, else the result's type."""
     dtype = numpy_dtype(op.results[0].dtype)
     is_standard = dtype.kind in "biuc" or dtype.name in ("float32", "float64")
     return dtype if is_standard or dtype.name.startswith(("int", "uint")) else np.dtype(np.float32)
@@ -223,7 +223,7 @@ def _convolution_reference(op: Op[ConvAttrs], inputs: Arrays) -> Arrays:
 
 
 def _spread(x: Array, attrs: ConvAttrs, out: tuple[int, ...], window: tuple[int, ...]) -> Array:
-    """Dilate and pad the input so that every tap reads inside."""
+    """Dilate and pad the input so that every tap reads in bounds."""
     strides, dilation, spacing = map(concrete_shape, (attrs.strides, attrs.rhs_dilation, attrs.lhs_dilation))
     low = concrete_shape(tuple(pad[0] for pad in attrs.padding))
     need = [max(0, (n - 1) * s + (k - 1) * d + 1) for n, s, k, d in zip(out, strides, window, dilation, strict=True)]
@@ -245,7 +245,7 @@ def _one_group(x: Array, w: Array, attrs: ConvAttrs, out: tuple[int, ...]) -> Ar
             slice(k * d, k * d + (n - 1) * s + 1, s) for k, d, n, s in zip(tap, dilation, out, strides, strict=True)
         )
         piece = x[(slice(None), slice(None), *view)].reshape(*x.shape[:2], math.prod(out))
-        # (not by tensordot: BLAS makes 0 of a single weight of 0 times infinity)
+        # (not by tensordot: for a single weight of 0, BLAS returns 0 for 0 * infinity instead of NaN)
         found += np.matmul(w[(slice(None), slice(None), *tap)], piece).reshape(found.shape)
     return found
 

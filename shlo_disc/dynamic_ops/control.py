@@ -1,4 +1,4 @@
-"""Ops that run a body, or a program, as often as the data says: while, case."""
+"""Data-dependent control flow on bodies or programs: while, case."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from shlo_disc.dynamic_ops.program import Body, Op, Program
 class OutlinedAttrs:
     """Regions as programs: the condition and the body of a loop, or branches.
 
-    The body of a loop returns what is carried, then whether there is another turn; the condition is asked before the
-    first one only. `is_guard`: the branches are a loop without a turn, which is what it begins with, and the loop with
-    all its turns. Program k takes the operands numbered `takes[k]`. The last result of the op is an i64 vector: the
-    sizes of the other results that are known only after it, a result and an axis of each in `sized`.
+    The body of a loop returns the carried values, then whether there is another iteration; the condition runs before
+    the first iteration only. `is_guard`: the branches are a loop without iterations, which returns its initial values,
+    and the loop with at least one. Program k takes the operands numbered `takes[k]`. The last result of the op is an
+    i64 vector: the sizes of the other results that are known only after it ran, listed in `sized` as (result, axis).
     """
 
     programs: tuple[Program, ...]
@@ -27,7 +27,7 @@ class OutlinedAttrs:
     is_guard: bool = False
 
     def with_sizes(self, results: Arrays) -> Arrays:
-        """The results, and what is read of their sizes."""
+        """The results, then the vector of their sizes that are known only now."""
         return (*results, np.array([results[k].shape[axis] for k, axis in self.sized], np.int64))
 
 

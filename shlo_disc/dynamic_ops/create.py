@@ -22,14 +22,14 @@ class ConstantAttrs:
 
 @dataclass(frozen=True, slots=True)
 class FromDimsAttrs:
-    """The dims to store, which the type holds: one for a rank-0 result, else one per element of a rank-1 result."""
+    """The dims to store, which fit into the type: one for a rank-0 result, else one per element of a rank-1 result."""
 
     dims: tuple[Dim, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class IotaAttrs:
-    """The dim along which elements count up. `wraps`: the type may not hold all indices, which wrap around it then."""
+    """The dim along which elements count up. `wraps`: the indices may overflow the type; then they wrap around."""
 
     dim: int
     wraps: bool = False

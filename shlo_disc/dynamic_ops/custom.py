@@ -1,4 +1,4 @@
-"""Custom calls: functions that users register compute them."""
+"""Custom calls that functions registered by users compute."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from shlo_disc.target_names import HOST
 
 @dataclass(frozen=True, slots=True)
 class CustomCallAttrs:
-    """What the op says of itself. `aliases`: results that begin as a copy of an operand, and which.
+    """The op's attributes. `aliases`: results that start as a copy of an operand, as (result, operand).
 
-    `returns`: the number of its results in the text. An op of none has one without elements: every op has a value.
+    `returns`: the number of results in the text. If it is 0, the op has one empty result, since every op has a value.
     """
 
     target: str
@@ -31,7 +31,7 @@ class CustomCallAttrs:
 
 
 def has_side_effect(op: Op[object]) -> bool:
-    """Whether an op does something beside computing results: it runs as often as the text says, even if unread."""
+    """Whether an op has side effects: it runs as often as the text states, even if its results are unused."""
     if isinstance(op.attrs, CustomCallAttrs):
         return op.attrs.has_side_effect
     if isinstance(op.attrs, OutlinedAttrs):
@@ -47,7 +47,7 @@ def _named(name: str) -> np.dtype[Any]:
 
 
 def _custom_call_reference(op: Op[CustomCallAttrs], inputs: Arrays) -> Arrays:
-    """By the function that is registered for the host."""
+    """Call the function that is registered for the host."""
     found = tuple(np.empty(concrete_shape(result.shape), numpy_dtype(result.dtype)) for result in op.results)
     call = CustomCall(op.attrs.target, decoded(op.attrs.entries, _named), op.attrs.aliases)
     call.run(HOST, inputs, found[: op.attrs.returns])

@@ -51,7 +51,7 @@ class ReducePrecisionAttrs:
 
 
 def converted(x: Scalar, dtype: DType) -> Scalar:
-    """Convert a scalar; nothing to do where it has the type already."""
+    """Convert a scalar unless it already has the type."""
     if x.dtype is dtype:
         return x
     if isinstance(x, FromDim) and x.dtype.is_integer and dtype.is_integer and dtype.holds(x.dtype):
@@ -60,7 +60,7 @@ def converted(x: Scalar, dtype: DType) -> Scalar:
 
 
 def _same(ask: ElementQuery, tensor: Tensor, index: Index) -> Scalar:
-    """The element at the same index; a rank-0 operand serves every index."""
+    """The element at the same index; a rank-0 operand is broadcast."""
     return ask.at(tensor, index if tensor.shape else ())
 
 
@@ -85,12 +85,13 @@ def _binary(fn: BinaryFn) -> OpDef[NoAttrs]:
     return define(fn.value, element)
 
 
-# Integers of fewer than 8 bits are extended to 8: shifts to the right need the extension that brings in the right bits.
+# Integers of fewer than 8 bits are extended to 8: logical right shifts need zero extension, arithmetic ones sign
+# extension.
 _SHIFTED_SIGNED = {BinaryFn.SHIFT_RIGHT_LOGICAL: False, BinaryFn.SHIFT_RIGHT_ARITHMETIC: True}
 
 
 def _counted(fn: UnaryFn, x: Scalar) -> Scalar:
-    """The bits that are 1, or that are 0 in front, of an integer of fewer than 8 bits."""
+    """Population count, or count of leading zeros, of an integer of fewer than 8 bits."""
     count = Unary(fn, Convert(_bits_of(x), DType.UI8), DType.UI8)
     if fn is UnaryFn.COUNT_LEADING_ZEROS:
         return Convert(Binary(BinaryFn.SUBTRACT, count, Const(8 - x.dtype.bits, DType.UI8), DType.UI8), x.dtype)
@@ -161,7 +162,7 @@ def _convert_reference(op: Op[NoAttrs], inputs: Arrays) -> Arrays:
     return (bits.convert(inputs[0], op.results[0].dtype),)
 
 
-# The widths of exponent and mantissa of types whose subnormal numbers are no such numbers in f32.
+# Exponent and mantissa widths of types whose subnormal numbers are normal numbers in f32.
 _OWN_BITS: Mapping[DType, tuple[int, int]] = {DType.F16: (5, 10), DType.F8E5M2: (5, 2)}
 
 
@@ -174,7 +175,7 @@ def _reduce_precision(op: Op[ReducePrecisionAttrs], ask: ElementQuery, _k: int, 
 
 
 def _without_bits(x: Scalar, dropped: int, *, has_nan: bool) -> Scalar:
-    """Round the lowest bits of a number's own representation away, to nearest even."""
+    """Round off the `dropped` lowest bits of a number's own representation, to nearest even."""
     if dropped <= 0:
         return x
     kind = DType.UI16 if x.dtype.bits == 16 else DType.UI8
@@ -186,7 +187,7 @@ def _without_bits(x: Scalar, dropped: int, *, has_nan: bool) -> Scalar:
     is_odd = of(BinaryFn.AND, of(BinaryFn.SHIFT_RIGHT_LOGICAL, bits, dropped), 1)
     rounded = of(BinaryFn.ADD, of(BinaryFn.ADD, bits, (1 << (dropped - 1)) - 1), is_odd)
     kept = (1 << kind.bits) - (1 << dropped)
-    nan = x if has_nan else Bitcast(of(BinaryFn.AND, bits, kept), x.dtype)  # what is left of it is an infinity
+    nan = x if has_nan else Bitcast(of(BinaryFn.AND, bits, kept), x.dtype)  # NaN becomes infinity
     return Select(Compare(Direction.NE, x, x), nan, Bitcast(of(BinaryFn.AND, rounded, kept), x.dtype))
 
 
@@ -195,7 +196,7 @@ def _reduce_precision_reference(op: Op[ReducePrecisionAttrs], inputs: Arrays) ->
 
 
 def _bitcast(op: Op[NoAttrs], ask: ElementQuery, _k: int, index: Index) -> Scalar:
-    """Reinterpret; between widths the smaller type has one more, innermost dim: the pieces, low bits first."""
+    """Reinterpret; between widths, the narrower type has one more dim, the innermost: the pieces, low bits first."""
     operand, wanted = op.operands[0], op.results[0].dtype
     if operand.dtype is wanted:
         return ask.at(operand, index)
@@ -211,14 +212,14 @@ def _bitcast(op: Op[NoAttrs], ask: ElementQuery, _k: int, index: Index) -> Scala
 
 
 def _words(x: Scalar) -> list[Scalar]:
-    """The bits of an element as unsigned numbers; those of a complex number are two."""
+    """The bits of an element as unsigned numbers: two for a complex number, else one."""
     if not x.dtype.is_complex:
         return [_bits_of(x)]
     return [_bits_of(Unary(fn, x, x.dtype.part)) for fn in (UnaryFn.REAL, UnaryFn.IMAG)]
 
 
 def _from_bits(words: Sequence[Scalar], width: int, start: Dim, dtype: DType) -> Scalar:
-    """The element whose bits begin at bit `start` of words, each of which has `width` bits."""
+    """The element whose bits begin at bit `start` of `words`, which have `width` bits each."""
     if not dtype.is_complex:
         return _meant(_field(words, width, start, dtype.bits), dtype)
     part = dtype.part
@@ -227,7 +228,7 @@ def _from_bits(words: Sequence[Scalar], width: int, start: Dim, dtype: DType) ->
 
 
 def _field(words: Sequence[Scalar], width: int, start: Dim, bits: int) -> Scalar:
-    """The number of `bits` bits from bit `start` on, which lies in one word or is made of whole ones."""
+    """The `bits`-bit number from bit `start` on: a part of one word, or several whole words."""
     if bits > width:
         first = (start.constant or 0) // width
         return reduce(_or, (_shifted(x, k * width, bits) for k, x in enumerate(words[first : first + bits // width])))
@@ -243,12 +244,12 @@ def _field(words: Sequence[Scalar], width: int, start: Dim, bits: int) -> Scalar
 
 
 def _unsigned(bits: int) -> DType:
-    """The unsigned type that holds so many bits: of 1 and of 6 bits there is none, and they are the low ones of 8."""
+    """The unsigned type that holds so many bits; 1 and 6 bits have no such type and are the low bits of a ui8."""
     return DType.UI8 if bits in (1, 6) else DType(f"ui{bits}")
 
 
 def _meant(bits: Scalar, dtype: DType) -> Scalar:
-    """What the low bits of an unsigned number mean."""
+    """Interpret the low bits of an unsigned number as a value of `dtype`."""
     if dtype.is_bool:
         return Convert(Binary(BinaryFn.AND, bits, Const(1, bits.dtype), bits.dtype), dtype)
     return bits if bits.dtype is dtype else Bitcast(bits, dtype)

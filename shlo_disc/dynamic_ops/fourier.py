@@ -1,4 +1,4 @@
-"""Fourier transforms: a library computes them."""
+"""Fourier transforms, computed by a library."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Transform(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FftAttrs:
-    """Transforms the last `rank` dims; their lengths are those of the side that holds no halved line."""
+    """Transforms the last `rank` dims; their lengths are those of the side whose last dim is not halved."""
 
     transform: Transform
     rank: int
 
 
 def _fft_reference(op: Op[FftAttrs], inputs: Arrays) -> Arrays:
-    """By NumPy, in double precision."""
+    """Transform by NumPy in double precision."""
     (x,), (result,) = inputs, op.results
     shape = concrete_shape(result.shape)
     found: NDArray[Any]

@@ -12,7 +12,7 @@ from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.ir.dtypes import DType
 
 ZERO, ONE = const(0), const(1)
-BEYOND = 1 << 62  # an index that no tensor has, and to which sizes may be added in 64 bits
+BEYOND = 1 << 62  # larger than any index of a tensor; adding sizes to it does not overflow 64 bits
 
 
 def as_dim(x: Scalar) -> Dim:
@@ -24,7 +24,7 @@ def as_dim(x: Scalar) -> Dim:
             return const(int(value))
         case Convert(x=inner, dtype=dtype) if dtype.is_integer and inner.dtype.is_integer and dtype.holds(inner.dtype):
             return as_dim(inner)
-        case _ if x.dtype is DType.UI64:  # dims are signed: what is beyond every tensor stays so
+        case _ if x.dtype is DType.UI64:  # dims are signed: clamped, so that an index out of bounds stays out of bounds
             return of(Data(Binary(BinaryFn.MINIMUM, x, Const(BEYOND, x.dtype), x.dtype)))
         case _:
             return of(Data(x))
@@ -63,10 +63,10 @@ def delinearize(position: Dim, shape: Sequence[Dim]) -> Index:
 
 
 def reshaped(index: Index, source: Shape, target: Shape) -> Index:
-    """Which index of `target` (the operand) is at the same row-major position as `index` of `source`.
+    """The index of `target` (the operand) at the same row-major position as `index` of `source`.
 
-    Dims are matched in groups of equal size from the left, so that only the dims that really merge or split are
-    linearized: (b, s, h*d) -> (b, s, h, d) leaves b and s alone.
+    Dims are matched in groups of equal size from the left, so that only dims that merge or split are linearized:
+    (b, s, h*d) -> (b, s, h, d) leaves b and s alone.
     """
     found: list[Dim] = []
     rest_index, rest_source, rest_target = list(index), list(source), list(target)

@@ -1,7 +1,7 @@
 """The order that an unstable sort gives to equal elements.
 
-StableHLO leaves it open. XLA's CPU backend calls `std::sort` of GNU's C++ library, so this is that algorithm, step by
-step: introsort (Musser 1997) with a final insertion sort.
+StableHLO leaves this order unspecified. XLA's CPU backend calls `std::sort` of GNU's libstdc++, so this module follows
+that algorithm step by step: introsort (Musser 1997) with a final insertion sort.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from shlo_disc.linear_algebra import Routine
 
 @dataclass(frozen=True, slots=True)
 class LapackAttrs:
-    """The routine's arguments of one letter, in LAPACK's order; `LUNN` are side, uplo, trans and diag of trsm."""
+    """The routine's one-letter arguments in LAPACK's order: `LUNN` are side, uplo, trans and diag of trsm."""
 
     options: str = ""
 
@@ -30,7 +30,7 @@ class HessenbergAttrs:
 
 
 def routine(op: Op[Any]) -> Routine:
-    """The routine that computes an op, with its arguments that are no arrays."""
+    """The routine that computes an op, with its non-array arguments."""
     name = op.name.removeprefix("d_")
     match op.attrs:
         case LapackAttrs(options):
@@ -53,8 +53,8 @@ def _library(name: str, attrs: type[Any] = LapackAttrs, traits: frozenset[Trait]
     )
 
 
-# Operands and results are those of jaxlib's custom calls of the same names, but for results that a routine leaves
-# undefined: those are no results here.
+# Operands and results are those of jaxlib's custom calls of the same names, without the results that a routine leaves
+# undefined.
 POTRF = _library("d_potrf")  # a -> factor, info; uplo; the other triangle is that of a
 CHOLESKY = _library("d_cholesky")  # a -> factor; uplo; zeros in the other triangle, NaN if there is no factor
 TRSM = _library("d_trsm")  # a, b -> x; side, uplo, trans, diag
@@ -67,12 +67,12 @@ GESDD = _library("d_gesdd")  # a -> s, u, v^H, info, or s, info; job
 GESVD = _library("d_gesvd")  # the same, by QR iterations
 SYEVD = _library("d_syevd")  # a -> vectors, values, info, or values, info; job, uplo
 SYTRD = _library("d_sytrd")  # a -> reflectors, diagonal, off-diagonal, tau, info; uplo
-GEEV = _library("d_geev")  # a -> values (or re, im), wanted left and right vectors, info; jobvl, jobvr
-GEES = _library("d_gees")  # a -> t, wanted vectors, values (or re, im), count, info; job
+GEEV = _library("d_geev")  # a -> values (or re, im), requested left and right vectors, info; jobvl, jobvr
+GEES = _library("d_gees")  # a -> t, requested vectors, values (or re, im), count, info; job
 GEHRD = _library("d_gehrd", attrs=HessenbergAttrs)  # a -> reflectors and h, tau, info
 GTSV = _library("d_gtsv")  # dl, d, du, b -> factors (3), x, info
 GTSV_PERTURBED = _library("d_gtsv_perturbed")  # dl, d, du, b -> x, finite where the matrix is singular
-CHOLESKY_UPDATE = _library("d_cholesky_update")  # upper factor, vector -> factor of the sum, what is left of the vector
+CHOLESKY_UPDATE = _library("d_cholesky_update")  # upper factor, vector -> factor of the sum, overwritten vector
 SPARSE_SOLVE = _library("d_sparse_solve")  # elements, columns, starts of rows, b -> x
 PIVOTS_TO_PERMUTATION = _library(
     "d_pivots_to_permutation", attrs=NoAttrs, traits=frozenset({Trait.EXACT})

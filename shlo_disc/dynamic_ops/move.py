@@ -18,7 +18,7 @@ from shlo_disc.expr.scalar import Index, InRange, Scalar, Select
 class BroadcastAttrs:
     """For each operand dim: the result dim it goes to, and whether its size 1 is expanded there.
 
-    `expand` is None where only the run can tell (a size that may be 1).
+    `expand` is None where it is decided at run time (a size that may be 1).
     """
 
     dims: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""OpDef: everything the compiler knows about one DHLO op, as one frozen record."""
+"""OpDef: the definition of one DHLO op as one frozen record."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ RunBody: TypeAlias = Callable[[Body | Program, Arrays], Arrays]
 
 
 class Template(Enum):
-    """Which kernel template takes an op that has no element rule, or a better way than its element rule."""
+    """The kernel template of an op that has no element rule, or is computed better without it."""
 
-    ELEMENT = auto()  # the element rule is all there is
+    ELEMENT = auto()  # computed by the element rule alone
     REDUCE = auto()  # a reduction over whole dims: a stage of a row kernel
     DOT = auto()
     CONVOLUTION = auto()
@@ -32,23 +32,23 @@ class Template(Enum):
     LIBRARY = auto()  # a call of a library: operands and results are whole arrays in memory
     WHILE = auto()
     CASE = auto()
-    OUTLINED = auto()  # programs of their own: partitions, not kernels
+    OUTLINED = auto()  # regions are separate programs: partitions, not kernels
 
 
 class Trait(Enum):
-    """What holds for an op at all operands, and other parts of the compiler ask about."""
+    """Properties that hold for an op at all operands; analyses and passes query them."""
 
     VIEW = auto()  # each element of the result is an element of the only operand
-    LEAF = auto()  # elements follow from attributes and sizes: there is nothing to read
+    LEAF = auto()  # elements follow from attributes and sizes alone: nothing is read
     EXACT = auto()  # nothing is rounded, in any implementation
-    SUM = auto()  # sums of elements or of products of them; exact where all of it fits into a significand
+    SUM = auto()  # sums of elements or of products of them; exact where every value fits into a significand
 
 
 LOOP = 100.0  # the cost of an element that is a loop of its own
 
 
 class ElementQuery(Protocol):
-    """What an element rule may ask."""
+    """Queries that an element rule may make."""
 
     def at(self, tensor: Tensor, index: Index, /) -> Scalar:
         """Read one element: a load, or the inlined formula of its producer."""
@@ -70,12 +70,12 @@ class NoAttrs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpDef(Generic[A]):
-    """One op, declared once. The facets are redundant views that tests hold against each other.
+    """One op, declared once. The facets are redundant; tests compare them with each other.
 
-    `element(op, ask, k, index)` says how element `index` of result number `k` is computed; None for ops that only a
-    template can compute. `reference(op, inputs, run)` is written independently with NumPy: the oracle; `op` there has
-    constant dims everywhere, and `run` interprets a body, or an outlined program. Bodies of rank-0 ops may be run on
-    whole arrays at once. `cost`: of an element, beside an addition of a CPU's vectors.
+    `element(op, ask, k, index)` gives the formula of element `index` of result number `k`; None for ops that only a
+    template can compute. `reference(op, inputs, run)` is an independent implementation in NumPy, the oracle; its `op`
+    has constant dims everywhere, and `run` interprets a body or an outlined program. Bodies of rank-0 ops may be run on
+    whole arrays at once. `cost`: of one element, relative to an addition in a CPU's vector unit.
     """
 
     name: str
@@ -87,7 +87,7 @@ class OpDef(Generic[A]):
     cost: float = 1.0
 
     def defines(self, op: Op[Any]) -> TypeGuard[Op[A]]:
-        """Whether an op is one of these."""
+        """Whether an op has this definition."""
         return op.name == self.name
 
     def op(

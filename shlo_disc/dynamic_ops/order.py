@@ -17,10 +17,10 @@ from shlo_disc.expr.dim import Dim
 
 @dataclass(frozen=True, slots=True)
 class SortAttrs:
-    """The body says whether the first element of each pair of arguments goes before the second (strictly).
+    """The body computes whether the first element of each pair of arguments goes strictly before the second.
 
     Body arguments: a0, b0, a1, b1, … for the operands 0, 1, …. For the order of equal elements in an unstable sort
-    see `introsort`. `keep`: how many of the first elements of a line are read; those beyond may be anything.
+    see `introsort`. `keep`: number of leading elements of a line that are read; the others are unspecified.
     """
 
     dim: int
@@ -32,8 +32,8 @@ class SortAttrs:
 class ScatterAttrs:
     """The dimension numbers of StableHLO's scatter. Operands: tensors, the indices, updates.
 
-    Body arguments: the present elements, the updates. A window that does not lie inside the tensor is skipped whole, or
-    moved to the nearest place inside if the scatter `clamps`.
+    Body arguments: the present elements, the updates. A window that is not wholly in bounds is skipped, or moved to the
+    nearest place in bounds if the scatter `clamps`.
     """
 
     update_window_dims: tuple[int, ...]
@@ -56,7 +56,7 @@ class SelectAndScatterAttrs:
 
 
 def _sort_reference(op: Op[SortAttrs], inputs: Arrays, run: RunBody) -> Arrays:
-    """Compare all pairs of a line at once; then a stable order is a matter of counting."""
+    """Compare all pairs of a line at once; counting predecessors gives a stable order."""
     dim, n = op.attrs.dim, inputs[0].shape[op.attrs.dim]
     lines = [np.moveaxis(x, dim, -1).reshape(x.size // max(n, 1), n) for x in inputs]
     orders = np.zeros(lines[0].shape, np.int64)
@@ -73,7 +73,7 @@ def _sort_reference(op: Op[SortAttrs], inputs: Arrays, run: RunBody) -> Arrays:
 
 
 def _order(before: NDArray[Any], *, stable: bool) -> NDArray[Any]:
-    """The order of positions; `before[i, j]` says that i goes before j."""
+    """The order of positions; `before[i, j]` is true if i goes before j."""
     if not stable:
         return np.array(introsorted(len(before), lambda i, j: bool(before[i, j])), np.int64)
     ties = ~before & ~before.T

@@ -1,7 +1,7 @@
 """DHLO: a program in which every size, offset and stride is a Dim.
 
-StableHLO has a static and a dynamic form of the same op; DHLO has one. A tensor's shape is a tuple of Dims, `?` is
-gone, calls and composites are inlined, and shape arithmetic is folded into the Dims.
+StableHLO has a static and a dynamic form of the same op; DHLO has one. A tensor's shape is a tuple of Dims without `?`,
+calls and composites are inlined, and shape arithmetic is folded into the Dims.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Shape: TypeAlias = tuple[Dim, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tensor:
-    """One SSA value: dense, row-major. The same tensor is the same object. Integers may have `bounds`."""
+    """One SSA value: dense, row-major. Compared by identity. Integers may have `bounds`."""
 
     name: str
     shape: Shape
@@ -82,7 +82,7 @@ class Relation(Enum):
 
     @property
     def mirrored(self) -> Relation:
-        """What `b` is to `a` where `a` is this to `b`."""
+        """The converse relation: it holds for (b, a) where this one holds for (a, b)."""
         match self:
             case Relation.EQ | Relation.NE:
                 return self
@@ -98,10 +98,10 @@ class Relation(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A demand on sizes that is tested at every call, before anything runs.
+    """A demand on sizes that is tested at every call: before anything runs, or when its late sizes become known.
 
-    `lhs` and `rhs` are written in raw sizes of the arguments and in names of large ones, not in what the check itself
-    teaches.
+    `lhs` and `rhs` are written in raw sizes of the arguments and in symbols of large sizes; they are not simplified by
+    the fact that the check itself establishes.
     `message` may hold `{0}`, `{1}` …: the values of `values`. `origin` is the user's line of Python, if it is known.
     """
 
@@ -115,11 +115,11 @@ class Check:
 
     @property
     def subject(self) -> str:
-        """What is demanded, without what was found."""
+        """The demand in the message, without the values found."""
         return self.message.partition(": found")[0]
 
     def holds(self, sizes: Mapping[Sym, int]) -> bool:
-        """Whether sizes meet the demand."""
+        """Whether sizes satisfy the demand."""
         lhs, rhs = self.lhs.evaluate(sizes), self.rhs.evaluate(sizes)
         match self.relation:
             case Relation.EQ:
@@ -158,7 +158,7 @@ class UnbackedDim:
 class LateUnbackedDim:
     """A symbol that is an element of an integer that the program computes: result number `result` of its body.
 
-    What has such a size can only be computed after it was read.
+    Tensors of such a size can only be computed after it was read.
     """
 
     symbol: Sym
@@ -181,9 +181,9 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Whole:
-    """The program that partitions are parts of, and sizes of it: they are looked for once for all partitions.
+    """The program that partitions are parts of, and points: assignments of sizes, searched once for all partitions.
 
-    A partition has a part of the checks, but the facts of all that were passed before it.
+    A partition has only some of the checks, but the facts of all checks that passed before it.
     """
 
     program: Program
@@ -197,11 +197,11 @@ class Program:
     `definitions` gives symbols that are not raw sizes (in order; each in terms of raw symbols and earlier
     definitions), `facts` what holds for all sizes that pass the `checks`. `constants` are large literals. `names` are
     those of SSA values in the user's text, without `%`, for tensors that have one.
-    `sizes` are the sizes that the user has names for, in raw symbols. `sized`: the integers, known as dims, from which
-    ops of the text made tensors, such as the shape that a reshape was asked for. It tells people where sizes come from.
-    `unbacked_dims` are sizes that are no sizes of arguments but elements of them. `late` are elements of what the
+    `sizes` are the sizes that the user has names for, in raw symbols. `sized`: for a tensor, the known integers that
+    its op took, such as the shape operand of a reshape; reports show where sizes come from.
+    `unbacked_dims` are sizes that are elements of arguments, not sizes of them. `late` are elements of what the
     program computes, in an order in which they become known; the tensors they are read from are the last results of
-    the body, beyond those that a caller gets. `notes`: what passes decided for the whole program, for people.
+    the body, beyond those that a caller gets. `notes`: decisions of passes for the whole program, for reports.
     """
 
     name: str
@@ -222,7 +222,7 @@ class Program:
 
     @property
     def given(self) -> tuple[Sym, ...]:
-        """The symbols whose values a call finds: sizes of arguments, what is read from them, then what is late."""
+        """The symbols whose values a call reads: sizes of arguments, elements of arguments, then late sizes."""
         return tuple(each.symbol for each in (*self.raw_dims, *self.unbacked_dims, *self.late))
 
     @property

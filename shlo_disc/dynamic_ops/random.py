@@ -1,4 +1,4 @@
-"""Random bits by counters: every element is a function of a key and of its own number.
+"""Counter-based random bits: every element is a function of a key and of its own number.
 
 Threefry-2x32 (20 rounds) and Philox-4x32 (10 rounds) of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as
 easy as 1, 2, 3" (SC 2011). StableHLO leaves open which words of which block an element is; here it is as in XLA.
@@ -39,7 +39,7 @@ class RngAlgorithm(Enum):
 class RngBitsAttrs:
     """Operand: the state (a key, then a counter); the result is unsigned.
 
-    `split`: where Threefry makes 32 bits and less, two neighbours along this dim share a block.
+    `split`: if Threefry makes elements of at most 32 bits, two neighbours along this dim share a block.
     """
 
     algorithm: RngAlgorithm
@@ -48,7 +48,7 @@ class RngBitsAttrs:
 
 @dataclass(frozen=True, slots=True)
 class RngStateAttrs:
-    """By how much the counter of a state (all of its words but the first) goes up: the blocks that were used."""
+    """The increment of a state's counter (all of its words but the first): the number of blocks that were used."""
 
     blocks: Dim
 
@@ -96,7 +96,7 @@ def _joined(low: Scalar, high: Scalar) -> Scalar:
 
 
 def _threefry(key: tuple[Scalar, Scalar], block: tuple[Scalar, Scalar]) -> tuple[Scalar, Scalar]:
-    """One block of two words: five times four rounds, and a part of the key after each four."""
+    """One block of two words: five times four rounds, each four followed by a key injection."""
     keys = (*key, _xor(_xor(_number(_PARITY, U32), key[0]), key[1]))
     a, b = _plus(block[0], keys[0]), _plus(block[1], keys[1])
     for step in range(1, 6):
@@ -126,7 +126,7 @@ def _is_odd(x: Scalar) -> Scalar:
 
 
 def _chosen(words: Sequence[Scalar], number: Scalar) -> Scalar:
-    """The word of this number, modulo how many words (a power of 2) there are."""
+    """Select the word `number` modulo the number of words, a power of 2."""
     if len(words) == 1:
         return words[0]
     even, odd = (_chosen(words[k::2], _right(number, 1)) for k in range(2))

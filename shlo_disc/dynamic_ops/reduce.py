@@ -24,7 +24,7 @@ from shlo_disc.ir.dtypes import Array
 
 @dataclass(frozen=True, slots=True)
 class ReduceAttrs:
-    """The dims that vanish. Operands: the tensors, then their rank-0 initial values; the body: carries, elements."""
+    """The reduced dims. Operands: tensors, then their rank-0 initial values. Body arguments: carries, elements."""
 
     dims: tuple[int, ...]
 
@@ -33,9 +33,9 @@ class ReduceAttrs:
 class ReduceWindowAttrs:
     """One entry per dim; operands as for reduce.
 
-    Windows skip padding, as XLA's do on the CPU; the specification combines as many initial values, which is the same
-    where these are neutral. How much padding there is at the high end, the result's shape says. `inside`:
-    dims along which no window is known to reach into padding.
+    Windows skip padding, as in XLA's CPU backend; the specification combines an initial value for each padding element,
+    which is the same where these are neutral. The result's shape determines the padding at the high end. `inside`: dims
+    along which no window reaches into padding, provably.
     """
 
     window: tuple[Dim, ...]
@@ -59,9 +59,9 @@ def _fold(
     where: Index,
     conditions: Sequence[Scalar] = (),
 ) -> Fold:
-    """Fold the op's body over the points of `axes` that are elements, which all `conditions` say; these are at `where`.
+    """Fold the op's body over the points of `axes` where all `conditions` hold, reading elements at index `where`.
 
-    An initial value that is neutral may stand for what is no element: then loops have no branch.
+    At other points, a neutral initial value is combined, so that loops have no branch; without one, the carry is kept.
     """
     tensors, inits = split(op)
     carries = tuple(Arg(ask.symbol("acc").name, x.dtype) for x in inits)
@@ -76,7 +76,7 @@ def _fold(
 
 
 def _is_neutral(body: Body, starts: Sequence[Scalar]) -> bool:
-    """Whether a body of one op of its two arguments leaves an element alone that it combines with the initial value."""
+    """Whether the body is a single op on its two arguments, and the initial value is its neutral element."""
     if len(starts) != 1 or len(body.ops) != 1:
         return False
     (start,), (op,) = starts, body.ops
@@ -85,7 +85,7 @@ def _is_neutral(body: Body, starts: Sequence[Scalar]) -> bool:
     return isinstance(start, Const) and start.value == neutral(_SIMPLE[op.name], start.dtype)
 
 
-# Ops with a neutral element, for element rules; the monoids of the reference are a table of its own.
+# Ops with a neutral element, for element rules; the reference has its own table (`_MONOIDS`).
 _SIMPLE = {
     fn.value.name: fn
     for fn in (BinaryFn.ADD, BinaryFn.MULTIPLY, BinaryFn.AND, BinaryFn.OR, BinaryFn.MAXIMUM, BinaryFn.MINIMUM)
@@ -102,7 +102,7 @@ def _reduce(op: Op[ReduceAttrs], ask: ElementQuery, k: int, index: Index) -> Sca
 
 @dataclass(frozen=True, slots=True)
 class _Monoid:
-    """How NumPy combines two arrays, and all elements of one along dims."""
+    """NumPy functions that combine two arrays, and that reduce one along dims."""
 
     combine: Callable[[Array, Array], Array]
     reduce: Callable[[Array, tuple[int, ...]], Array]
@@ -119,7 +119,7 @@ _MONOIDS: Mapping[str, _Monoid] = {
 
 
 def _monoid(body: Body) -> _Monoid | None:
-    """What the body computes, if it is that simple."""
+    """The monoid of a body that is a single op on its two arguments, else None."""
     if len(body.ops) != 1 or set(body.ops[0].operands) != set(body.arguments) or body.results != body.ops[0].results:
         return None
     return _MONOIDS.get(body.ops[0].name)
@@ -194,7 +194,7 @@ def _padded(
     low: tuple[int, ...],
     need: list[int],
 ) -> NDArray[Any]:
-    """The operand as the windows see it: from position -low on, `need` positions long; `other` in between."""
+    """The dilated and padded operand: `need` positions from -low on, `other` where there is no element."""
     found = np.full([max(0, n) for n in need], other, x.dtype)
     read, written = list[Array](), list[Array]()
     for extent, dilation, before, length in zip(x.shape, base, low, need, strict=True):

@@ -26,7 +26,7 @@ def _unwatched(_op: Op[object], _results: Arrays) -> None:
 
 
 def by_definition(op: Op[object], inputs: Arrays, run: RunBody) -> Arrays:
-    """The results of one op with constant dims, as its definition says."""
+    """Evaluate one op with constant dims by its definition's `reference`."""
     return definition(op).reference(op, inputs, run)
 
 
@@ -38,7 +38,8 @@ def interpret(
 ) -> list[NDArray[Any]]:
     """Run a program. Raise RuntimeShapeError where the sizes of the inputs break a check.
 
-    `watch` is told the results of every op; regions of scalars may be run on whole arrays. `evaluate` computes one op.
+    `watch` is called with the results of every op; regions of scalars may be run on whole arrays. `evaluate` computes
+    one op.
     """
     sizes = bind_sizes(program, inputs)
     late = _Late(program, sizes)
@@ -58,7 +59,7 @@ def interpret(
 
 
 class _Late:
-    """Sizes that become known during a run: each is bound, and what was waiting for it is checked."""
+    """Late sizes of one run: binds each when it is computed, then the definitions and checks that depend on it."""
 
     def __init__(self, program: Program, sizes: dict[Sym, int]) -> None:
         self._sizes = sizes
@@ -69,7 +70,7 @@ class _Late:
         self._checks = [check for check in program.checks if not _symbols(check) <= sizes.keys()]
 
     def look_at(self, values: Mapping[Tensor, NDArray[Any]]) -> None:
-        """Read what is to be read of these values."""
+        """Read the late sizes that are elements of these values."""
         for tensor in values.keys() & self._unbacked_dims.keys():
             for symbol, element in self._unbacked_dims.pop(tensor):
                 self._sizes[symbol] = int(values[tensor].reshape(-1)[element])
@@ -78,7 +79,7 @@ class _Late:
 
 
 def _bind_definitions(definitions: Sequence[tuple[Sym, Dim]], sizes: dict[Sym, int]) -> list[tuple[Sym, Dim]]:
-    """Compute those whose symbols are known; return the others."""
+    """Evaluate the definitions whose symbols are known; return the others."""
     left = list[tuple[Sym, Dim]]()
     for symbol, dim in definitions:
         if dim.symbols() <= sizes.keys():
@@ -89,7 +90,7 @@ def _bind_definitions(definitions: Sequence[tuple[Sym, Dim]], sizes: dict[Sym, i
 
 
 def _pass_checks(checks: Sequence[Check], sizes: dict[Sym, int]) -> list[Check]:
-    """Raise for a broken one of those whose symbols are known; return the others."""
+    """Test the checks whose symbols are known and raise RuntimeShapeError for a broken one; return the others."""
     left = list[Check]()
     for check in checks:
         if not _symbols(check) <= sizes.keys():
@@ -104,7 +105,7 @@ def _symbols(check: Check) -> frozenset[Sym]:
 
 
 def bind_sizes(program: Program, inputs: Sequence[NDArray[Any]]) -> dict[Sym, int]:
-    """The value of every symbol that these inputs give, with all checks of them passed."""
+    """Bind every symbol that the inputs determine, and test all checks on these symbols."""
     if len(inputs) != len(program.parameters):
         raise ArgumentTypeError(f"expected {len(program.parameters)} arrays, found {len(inputs)}")
     sizes: dict[Sym, int] = {}
@@ -143,7 +144,7 @@ class _Interpreter:
         self._sizes, self._values, self._watch, self._evaluate = sizes, values, watch, evaluate
 
     def run(self, body: Body | Program, arguments: Arrays) -> Arrays:
-        """The results of a body in these surroundings, or of a program, which has none: nobody watches it."""
+        """Run a body in the current environment, or a program, which has its own and is not watched."""
         if isinstance(body, Program):
             return tuple(interpret(body, arguments, evaluate=self._evaluate))
         self._values.update(zip(body.arguments, arguments, strict=True))
@@ -156,7 +157,7 @@ class _Interpreter:
 
 
 def _concrete(op: Op[Any], sizes: dict[Sym, int]) -> Op[Any]:
-    """The op with constant dims everywhere, also in its attributes. One that runs programs finds its sizes itself."""
+    """The op with constant dims, also in its attributes. Ops that run programs stay as they are: these bind sizes."""
     if isinstance(op.attrs, OutlinedAttrs):
         return op
     results = tuple(

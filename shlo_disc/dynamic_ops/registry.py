@@ -50,5 +50,5 @@ def ops_with(trait: Trait) -> frozenset[str]:
 
 
 def definition(op: Op[Any]) -> OpDef[Any]:
-    """Look up what the compiler knows about an op."""
+    """Look up the definition of an op."""
     return OPS[op.name]

@@ -12,7 +12,7 @@ from shlo_disc.ir.dtypes import DType
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A dim that the integer type of the value that `op` computes may not hold: then the value wraps around."""
+    """A dim that may overflow `dtype`, the integer type in which `op` computes it: then the value wraps around."""
 
     dim: Dim
     dtype: DType
@@ -23,9 +23,9 @@ class Step:
 class KnownElements:
     """A small integer (or i1: 0 and 1) value of which every element is known as a dim; row-major.
 
-    The elements are these dims if every step stays within its type, which is demanded where they decide a size. All
-    else takes the value itself, computed by the program's ops (`made`), which wraps around if a step does not.
-    `made`: how it was computed, where it was; equality ignores it.
+    The elements are `dims` if no step overflows its type, which is demanded where they decide a size. All other uses
+    take the value itself, computed by the program's ops (`made`), which wraps around where a step overflows.
+    `made`: how it was computed, if it was; excluded from equality.
     """
 
     dims: tuple[Dim, ...]
@@ -56,7 +56,7 @@ class KnownElements:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Computed:
-    """An op of the arithmetic of sizes. `read`: the tensor (its name) and the axis whose size it is."""
+    """An op of size arithmetic. `read`: the name of the tensor and the axis whose size it reads."""
 
     op: ir.Op
     operands: tuple[KnownElements, ...] = ()

@@ -14,7 +14,7 @@ from shlo_disc.expr.scalar import Index, Scalar
 
 @dataclass(frozen=True, slots=True)
 class SliceAttrs:
-    """First index and step in each dim; the result's shape says how many."""
+    """First index and step in each dim; the result's shape gives the count."""
 
     starts: tuple[Dim, ...]
     strides: tuple[Dim, ...]

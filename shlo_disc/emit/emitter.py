@@ -1,8 +1,8 @@
-"""The C-family printer: formulas become statements, each in the outermost loop that it can be in.
+"""The C-family printer: formulas become statements, each hoisted to the outermost loop that it can be in.
 
-An `Emitter` keeps a stack of scopes (kernel, row, loops). Asking it for the text of a node defines what the node needs
-in the right scopes and answers with an expression. Targets differ in spelling (see `Spelling`) and in what a lane is:
-in a vector scope values that depend on the lane symbol are vectors, everything else stays scalar.
+An `Emitter` keeps a stack of scopes (kernel, row, loops). Printing a node defines what the node needs in the right
+scopes and returns an expression. Targets differ in spelling (see `Spelling`) and in what a lane is: in a vector scope
+values that depend on the lane symbol are vectors, everything else stays scalar.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Emitter(IndexPrinter):
     """Prints the formulas of one kernel."""
 
     def value(self, node: Scalar, outer: int = 0) -> str:
-        """The text of a formula as the current scope sees it, fit to stand inside precedence `outer`."""
+        """The text of a formula in the current scope, in parentheses if precedence `outer` requires them."""
         match node:
             case Const(value, dtype):
                 return self.spell.const(value, dtype)
@@ -71,7 +71,7 @@ class Emitter(IndexPrinter):
         return self.define(node, text)
 
     def lanes(self, node: Scalar, outer: int = 0) -> str:
-        """The value as a vector: a scalar is spread over the lanes."""
+        """The value as a vector: a scalar is broadcast to the lanes."""
         text = self.value(node, 0 if self.lane and not self.is_vector(node) else outer)
         if self.lane is None or self.is_vector(node):
             return text
@@ -80,8 +80,8 @@ class Emitter(IndexPrinter):
     def load_first(self, formulas: Iterable[Scalar]) -> None:
         """Name what is loaded for a part of the lanes, before any arithmetic with it.
 
-        Such loads may branch, and a compiler contracts a product into a sum only if no branch lies between them. So
-        lanes of the last vector would be rounded in another way than those of whole vectors.
+        Such loads may branch, and a compiler contracts a product into a sum (FMA) only if no branch lies between them.
+        So lanes of the last, partial vector would be rounded differently from those of whole vectors.
         """
         if self.partial and self.lane is not None:
             for node in self.first(formulas):
@@ -89,7 +89,7 @@ class Emitter(IndexPrinter):
                 self.value(node)
 
     def first(self, formulas: Iterable[Scalar]) -> Iterator[Scalar]:
-        """The vectors that formulas load, whatever a guard says."""
+        """The vectors that formulas load under no guard."""
         for node in unguarded(formulas):
             if isinstance(node, Load) and self.is_vector(node):
                 yield node
@@ -218,7 +218,7 @@ class Emitter(IndexPrinter):
         return name
 
     def _masked(self, node: Select) -> str:
-        """A branch on what all lanes agree on, around what differs from lane to lane."""
+        """A branch on the conditions that are the same for all lanes, around a choice by those that differ."""
         parts = list(conjuncts(node.condition))
         if agreed := [part for part in parts if not self.is_vector(part)]:
             differing = [part for part in parts if self.is_vector(part)]
@@ -227,7 +227,7 @@ class Emitter(IndexPrinter):
         return self.by_lane(node)
 
     def by_lane(self, node: Select) -> str:
-        """Let each lane load on the side that the guard chooses for it."""
+        """A masked choice: each lane loads only on the side that the guard chooses for it."""
         around = self.mask or ("mask_n(left)" if self.partial else "")
         condition, chosen, name = self.value(node.condition), self.fresh("m"), self.fresh("g")
         lines = [f"const maskv {chosen} = {condition};", f"{self.spell.vector_type(node.dtype)} {name};"]
@@ -264,7 +264,7 @@ class Emitter(IndexPrinter):
         return f"(({at}) >= {low} && ({at}) < {high})"
 
     def lanes_between(self, dim: Dim, lower: Dim, upper: Dim) -> str | None:
-        """The lanes whose index is in range, if they are neighbours: all but those before one and from another on."""
+        """The mask of the lanes whose index is in range, if they are contiguous; else None."""
         if self.lane is None or self.lane not in self.deps.of(dim):
             return None
         split = dim.linear(Sym(self.lane))
@@ -283,7 +283,7 @@ class Emitter(IndexPrinter):
         names = [clean(c.name) for c in fold.carries]
         vector = self.is_vector(FoldResult(fold, position))
         kind, go = (self.spell.vector_type, self.lanes) if vector else (self.spell.value_type, self.value)
-        # In another part of an axis the same carries may be scalars.
+        # In another segment of an axis the same carries may be scalars.
         around, carries = self.lane_args, {c.name for c in fold.carries}
         self.lane_args = around | carries if vector else around - carries
         lines = [
@@ -295,7 +295,7 @@ class Emitter(IndexPrinter):
         heads = [
             f"for ({self.spell.index} {clean(s)} = 0; {clean(s)} < {e}; ++{clean(s)}) {{"
             for s, e in zip(symbols, extents, strict=True)
-        ] or ["{"]  # of no axes: what the body declares, another fold may declare beside it
+        ] or ["{"]  # no axes: a block, as another fold may declare the same names beside it
         with self.inside(*symbols, *(c.name for c in fold.carries)) as scope:
             uses, self.uses = self.uses, Counter[Node]()
             self.count_uses(fold.update)
@@ -306,7 +306,7 @@ class Emitter(IndexPrinter):
             lines.append(INDENT * depth + head)
         lines += [INDENT * len(heads) + line for line in body]
         lines += [INDENT * depth + "}" for depth in range(len(heads) - 1, -1, -1)]
-        if not self.scope.carries.isdisjoint(names):  # another part of an axis has the same fold of other elements
+        if not self.scope.carries.isdisjoint(names):  # another segment of an axis has the same fold of other elements
             kept = [self.fresh("g") for _ in names]
             variables = [f"{kind(c.dtype)} {name};" for c, name in zip(fold.carries, kept, strict=True)]
             results = [f"{one} = {name};" for one, name in zip(kept, names, strict=True)]
@@ -319,7 +319,7 @@ class Emitter(IndexPrinter):
 
 
 def is_guard(condition: Scalar) -> bool:
-    """Whether a condition guards loads: it asks whether an index is in range."""
+    """Whether a condition guards loads: it is a range check of an index, or a conjunction with one."""
     match condition:
         case InRange():
             return True
@@ -350,7 +350,7 @@ def unguarded(formulas: Iterable[Node]) -> Iterator[Load | Select]:
 
 
 def conjuncts(condition: Scalar) -> Iterator[Scalar]:
-    """What a condition asks, each by itself."""
+    """The conjuncts of a condition."""
     match condition:
         case Binary(BinaryFn.AND, a, b, DType.I1):
             yield from conjuncts(a)

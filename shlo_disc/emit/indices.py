@@ -12,13 +12,13 @@ from shlo_disc.expr.dim import Atom, Data, Dim, FloorDiv, Max, Min, Mod, Sym, co
 from shlo_disc.expr.scalar import Scalar, as_scalar
 from shlo_disc.ir.dtypes import DType
 
-_PLAIN_NAME = re.compile("[A-Za-z0-9_]*[A-Za-z0-9]")  # CUDA's parameters have a name with one more `_` at its end
+_PLAIN_NAME = re.compile("[A-Za-z0-9_]*[A-Za-z0-9]")  # no final `_`, which CUDA's parameters append to their names
 
 
 class IndexPrinter(ScopeStack, ABC):
     """Prints dims. Their data atoms hold formulas, which a subclass prints."""
 
-    wide = False  # symbols are read as 64 bits, though indices have 32
+    wide = False  # if set, symbols are read as 64 bits, though indices have 32
 
     @abstractmethod
     def value(self, node: Scalar, outer: int = 0) -> str:
@@ -42,10 +42,10 @@ class IndexPrinter(ScopeStack, ABC):
         return text if rest == const(0) else f"({text} + splat_i64({self.dim_scalar(rest)}))"
 
     def number(self, dim: Dim, dtype: DType) -> str:
-        """A dim that an integer type holds, as a value: unlike an index it may be larger than any tensor.
+        """A dim that an integer type holds, as a value: unlike an index, it may be larger than any tensor.
 
-        So it has 64 bits, but for what a signed type of 32 bits holds. And loop counters are within a tensor, and so is
-        their sum, but not their products and multiples.
+        So it is computed in 64 bits. An expression of loop counters has the width of indices if a signed type of up to
+        32 bits holds it, or if it is a sum of counters, which is within a tensor. Products of them are not.
         """
         is_narrow = dtype.is_signed and dtype.bits <= 32
         is_index = self.deps.of(dim) and not _multiplies(dim, self.deps.of) and (is_narrow or _is_sum(dim))
@@ -58,7 +58,7 @@ class IndexPrinter(ScopeStack, ABC):
             self.wide = False
 
     def dim_lanes(self, dim: Dim) -> str:
-        """A dim that the lane enters through data or a clamp, computed for all lanes."""
+        """A dim that depends on the lane through data or a clamp, computed for all lanes."""
         parts = list[str]()
         for atoms, weight in dim.terms:
             factors = [self._lanes_of(of(a)) for a in atoms]
@@ -156,7 +156,7 @@ class IndexPrinter(ScopeStack, ABC):
                 assert_never(atom)
 
     def _kind(self, dim: Dim) -> str:
-        """The C type of a dim: numbers read from tensors may be any, until they are clamped."""
+        """The C type of a dim: numbers read from tensors may be arbitrary, until they are clamped."""
         return "int64_t" if self.wide or dim.data() else self.spell.index
 
     def _nested(self, fn: str, members: list[str]) -> str:
@@ -189,7 +189,7 @@ def size_name(name: str) -> str:
 
 
 def _multiplies(dim: Dim, deps: Callable[[Dim], Collection[str]]) -> bool:
-    """Whether a term has two factors that change."""
+    """Whether a term has two or more factors that vary."""
     return any(sum(bool(deps(of(atom))) for atom in atoms) > 1 for atoms, _ in dim.terms)
 
 

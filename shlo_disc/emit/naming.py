@@ -1,4 +1,4 @@
-"""What kernels are called, and what is said above them."""
+"""The names of kernels, and the comments above them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shlo_disc.emit.remarks import remark
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.groups import Group, GroupKind
 
-NAME = "@name"  # stands where a kernel's name goes until its text is known to be new
+NAME = "@name"  # placeholder for a kernel's name, until its text is known to be new
 
 
 def title(group: Group) -> str:
@@ -25,7 +25,7 @@ def title(group: Group) -> str:
 
 @contextmanager
 def blamed_on(group: Group) -> Generator[None]:
-    """Let an error of the compiler name the kernel that it has met."""
+    """Add the kernel's title and results to an internal error that is raised inside."""
     try:
         yield
     except InternalError as error:
@@ -34,7 +34,7 @@ def blamed_on(group: Group) -> Generator[None]:
 
 
 def comment(group: Group, *, packs: bool = False) -> str:
-    """What a kernel computes, for readers of the generated text; or that it packs an operand of the one that does."""
+    """The comment above a kernel: what it computes, or the kernel whose operand it packs."""
     rows = "" if group.rows is None else f", one row per [{', '.join(map(str, group.rows))}]"
     made = f"{remark(group.kind.value + rows)} -> {', '.join(map(remark, group.roots))}"
     if packs:

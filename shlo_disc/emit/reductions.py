@@ -1,4 +1,4 @@
-"""What targets know about reductions: simple ones have one operation and an identity, others may pick a position."""
+"""Reductions for all targets: simple ones have one operation and an identity, others may pick a position."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def combine(spell: Spelling, reduction: Reduction, a: str, b: str) -> str:
 
 
 def levels(spell: Spelling, reduction: Reduction) -> tuple[int, int]:
-    """How tightly the texts of the two values have to bind that `combine` takes."""
+    """The precedences that the two operands of `combine` need."""
     assert reduction.fn is not None, "only simple reductions have one operation"
     return spell.operand_levels(reduction.fn, reduction.carries[0].dtype)
 
 
 def identity(spell: Spelling, reduction: Reduction) -> str:
-    """What a reduction's operation leaves alone."""
+    """The identity element of a reduction's operation."""
     dtype = reduction.carries[0].dtype
     assert reduction.fn is not None, "only simple reductions have an identity"
     return spell.const(neutral(reduction.fn, dtype), dtype)
@@ -36,8 +36,8 @@ def identity(spell: Spelling, reduction: Reduction) -> str:
 def picks_position(stage: Stage, reduction: Reduction) -> bool:
     """Whether this is JAX's argmax or argmin: the first extreme value, or the first NaN, and its position.
 
-    Which of two partial results counts is then a matter of their positions, so elements may meet in any order as long
-    as the partial result of the lower position stands on the left. A result that meets itself stays what it is.
+    The positions then decide between two partial results, so elements may be combined in any order as long as the
+    partial result of the lower position is on the left. Combining a result with itself leaves it unchanged.
     """
     reduced = [a for a, flag in zip(stage.axes, stage.reduced, strict=True) if flag]
     if len(reduction.carries) != 2 or len(reduced) != 1:

@@ -1,6 +1,6 @@
-"""What generated source says to its readers: the one place where text of a user's may enter it.
+"""Comments in generated source: the only place where a user's text may enter it.
 
-All else that is printed into C++ and CUDA is an identifier or a number of ours.
+Everything else that is printed into C++ and CUDA is an identifier or a number that the compiler made.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def remark(text: object) -> str:
 
 
 def require_plain(file: SourceFile) -> SourceFile:
-    """Refuse generated source with a character that no printer of ours writes."""
+    """Refuse generated source with a character that no printer writes."""
     if (found := _STRANGE.search(file.text)) is not None:
         line = file.text.count("\n", 0, found.start()) + 1
         raise InternalError(

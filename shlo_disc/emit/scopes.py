@@ -1,4 +1,4 @@
-"""Nested blocks of generated code, and which block a value belongs into."""
+"""Nested blocks of generated code, and the block in which each value is computed."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class Scope:
     names: dict[Node, str] = field(default_factory=dict[Node, str])
     arrayed: bool = False
     pending: list[str] = field(default_factory=list[str])  # statements that go into the next loop over rows
-    carries: set[str] = field(default_factory=set[str])  # of folds, which are variables of this block
+    carries: set[str] = field(default_factory=set[str])  # of folds, declared as variables of this block
 
     def block(self, text: Iterable[str]) -> None:
-        """Append whole blocks of text after everything said so far."""
+        """Append whole blocks of text after everything printed so far."""
         self.flush()
         self.lines.extend(text)
 
     def flush(self) -> None:
-        """Wrap the waiting statements into a loop over the unrolled rows."""
+        """Wrap the pending statements into a loop over the unrolled rows."""
         if self.pending:
             self.lines.append("for (int k = 0; k < R; ++k) {")
             self.lines.extend(INDENT + line for line in self.pending)
@@ -49,7 +49,7 @@ class ScopeStack:
         self.home = dict[str, int]()  # which scope binds a loop symbol or an arg
         self.lane: str | None = None  # the symbol whose values are vector lanes
         self.partial = False  # lanes beyond `left` are absent
-        self.mask = ""  # the name of the lanes that may load, if a guard differs from lane to lane
+        self.mask = ""  # the mask of lanes that may load, if a guard differs from lane to lane
         self.deps = Dependence()
         self.uses = Counter[Node]()
         self.count = 0
@@ -57,7 +57,7 @@ class ScopeStack:
         self.arrays = set[str]()  # args that are arrays over the unrolled rows wherever they are read
         self.aliases = dict[str, str]()  # args whose value has another name already
         self.row_scope = 0
-        self.floor: int = 0  # inside a guard nothing that loads may move further out than this scope
+        self.floor: int = 0  # inside a guard, loads are not hoisted further out than this scope
         self.sizes = dict[str, None]()  # program symbols in the order of first use
 
     @property
@@ -83,7 +83,7 @@ class ScopeStack:
             self.scopes.pop()
 
     def bind(self, name: str, scope: int) -> None:
-        """Say that an arg is defined in scope number `scope`."""
+        """Record that an arg is defined in scope number `scope`."""
         self.home[name] = scope
 
     def fresh(self, letter: str = "v") -> str:
@@ -91,7 +91,7 @@ class ScopeStack:
         return f"{letter}{self.count}"
 
     def count_uses(self, roots: Iterable[Node]) -> None:
-        """Learn how often each node is used, so that what is used once stays inside its user's expression."""
+        """Count the uses of each node, so that a node used once is printed inside its user's expression."""
         self.uses = Counter[Node]()
         stack, seen = list(roots), set[Node]()
         self.uses.update(stack)
@@ -105,7 +105,7 @@ class ScopeStack:
             stack.extend(below)
 
     def level(self, node: Node) -> int:
-        """The number of the outermost scope that knows everything `node` depends on."""
+        """The number of the outermost scope in which everything that `node` depends on is defined."""
         names = self.deps.of(node)
         found = max((self.home_of(name) for name in names), default=self.floor)
         found = max(found, self.floor)

@@ -40,7 +40,7 @@ _MEMORY: Mapping[DType, str] = {
     DType.I1: "uint8_t",
 }
 
-_SMALL = 8  # bits of the floats that XLA rounds from f64 once, not by way of f32, and for which no function is exact
+_SMALL = 8  # bits of the floats that XLA rounds from f64 directly, not via f32, and for which no function is exact
 
 
 class Spelling:
@@ -90,13 +90,13 @@ class Spelling:
         return text + tail
 
     def infix(self, fn: BinaryFn, dtype: DType) -> str | None:
-        """The operator of a function, if it is one: integers wrap and promote, so theirs are functions."""
+        """The operator of a function, if it has one: integers use functions, as they wrap and C promotes them."""
         return self.infixes.get(fn) if dtype.is_float or dtype.is_complex else None
 
     def operand_levels(self, fn: BinaryFn, dtype: DType) -> tuple[int, int]:
-        """How tightly the texts of a function's operands have to bind (see `Emitter.value`).
+        """The precedences that a function's operands need (see `Emitter.value`).
 
-        The right one tighter than the operator: `a - (b - c)`. The arguments of a call need nothing.
+        The right one binds tighter than the operator: `a - (b - c)`. The arguments of a call need none.
         """
         if self.infix(fn, dtype) is None:
             return 0, 0
@@ -133,16 +133,16 @@ class Spelling:
         return f"round_{target.value}({text})" if target.is_narrow_float else text
 
     def rounded(self, x: str, dtype: DType, *, exact: bool) -> str:
-        """The value as its type holds it; `exact`: floats of 16 bits hold it already.
+        """The value rounded to its type; `exact`: floats of 16 bits hold it already.
 
-        Smaller ones may not: they lack infinities, -0, or all that lies above a number which is no whole one.
+        Smaller ones may not: they lack infinities, -0, or the integer above a largest number that is not whole.
         """
         if dtype.is_narrow_integer:
             return f"wrap_{dtype.value}({x})"
         return f"round_{dtype.value}({x})" if dtype.is_narrow_float and not (exact and dtype.bits > _SMALL) else x
 
     def bitcast(self, x: str, source: DType, target: DType) -> str:
-        """The same bits as another type of the same width; a float of 6 bits is the low ones of 8."""
+        """The same bits as another type of the same width; a float of 6 bits is in the low ones of 8."""
         if source.is_narrow_float:
             x = f"pack_{source.value}({x})"
         if target.is_narrow_float:
@@ -191,7 +191,7 @@ def _known(table: Mapping[DType, str], dtype: DType) -> str:
 
 
 def _shortest_f32(value: float) -> str:
-    """Nine digits tell every f32 apart.
+    """A literal of at most nine digits, which distinguish all f32.
 
     >>> _shortest_f32(1e-6), _shortest_f32(3.0)
     ('1e-06', '3.0')
@@ -201,5 +201,5 @@ def _shortest_f32(value: float) -> str:
 
 
 def infix_level(fn: BinaryFn) -> int:
-    """How tightly an operator binds; a call binds with 100."""
+    """The precedence of an operator; that of a call is 100."""
     return 12 if fn in (BinaryFn.MULTIPLY, BinaryFn.DIVIDE) else 11

@@ -1,8 +1,8 @@
-"""Printed functions as people would write them: no declarations, parentheses, zeros and ones that change nothing.
+"""Clean-up of printed functions: removes unused declarations, and redundant parentheses, zeros and ones.
 
 Templates declare all that the formulas of any kernel may read: indices of the batch, pointers, sizes. Which of them a
-kernel reads is known once its formulas are printed. A sum is printed in parentheses, as it may become a factor. And
-offsets may be 0, strides 1.
+kernel reads is known once its formulas are printed. A sum is printed in parentheses, as it may become a factor.
+Offsets may be 0, and strides 1.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ _DECLARATION = re.compile(r"\s*(?:const \w+|(?:const )?\w+\*(?: __restrict__)? c
 _CALL = re.compile(r"([A-Za-z_]\w*|>)\(")  # of a function, or of one with template arguments
 _PURE = frozenset({"floordiv", "mod", "min_", "max_"})  # functions of sizes
 _BRACKET = re.compile(r"[()\[\]{},]")
-_BEFORE = re.compile(r"(?:[(\[{]|, | = |return )$")  # what an expression as a whole stands behind
+_BEFORE = re.compile(r"(?:[(\[{]|, | = |return )$")  # what precedes a whole expression
 _AFTER = frozenset(")]},;")
 # `+ 0` and `* 1` of integers: numbers of other types are not written so
 _NEUTRAL = re.compile(r" \+ 0(?=[,;)\]}]| [-+<>=!])| \* 1(?=[,;)\]}]| [-+*<>=!])")
 
 
 def tidy(lines: Iterable[str]) -> list[str]:
-    """The lines of functions, each of which ends at a line `}`, without what says nothing.
+    """The lines of functions, each of which ends at a line `}`, without redundant text.
 
     >>> tidy(["void f(const int64_t* dims) {", "  const int64_t n = dims[0];", "  g((a + 1), 2 * (a + 1));", "}"])
     ['void f(const int64_t* dims) {', '  g(a + 1, 2 * (a + 1));', '}']
@@ -62,7 +62,7 @@ def without_parentheses(line: str) -> str:
 
 
 def _without_unused(function: Sequence[str]) -> list[str]:
-    """From the last line to the first, so that what only an unused constant names is unused too."""
+    """Drop unused constants, from the last line to the first, so that constants that only they read are dropped too."""
     names = [_NAME.findall(line) for line in function]
     uses = Counter(name for line in names for name in line)
     kept = list[str]()

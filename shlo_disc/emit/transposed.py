@@ -1,6 +1,6 @@
-"""Operands that a kernel reads along their strides, while its rows are what is contiguous in them.
+"""Operands that are strided along a kernel's lanes and contiguous along its rows.
 
-A target that takes several neighbouring rows as one task turns them on their way to its threads or lanes.
+A target that computes several adjacent rows as one task transposes them on their way to its threads or lanes.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from shlo_disc.kernels.kernel import Axis, Param, RowKernel, Stage
 from shlo_disc.kernels.rewrite import DimRewriter
 from shlo_disc.kernels.simplify_kernel import rewrite_stage, stage_formulas
 
-FEWEST = 8  # rows, or steps of the lane, where their number is known
+FEWEST = 8  # rows, or steps of the lane, where their number is static
 
-Read: TypeAlias = tuple[Load, Axis]  # what is read along its strides, and the one loop of the stages that read it
+Read: TypeAlias = tuple[Load, Axis]  # a strided load, and the single loop of the stages that contain it
 
 
 def transposed_reads(kernel: RowKernel, accepts: Callable[[Stage], bool]) -> tuple[Read, ...]:
-    """What the accepted stages of a kernel that reduces read, at each of their points, across its last row axis."""
+    """The loads across the last row axis that accepted stages of a reducing kernel execute at each of their points."""
     if not kernel.rows or not any(stage.reductions for stage in kernel.stages) or _few(kernel.rows[-1]):
         return ()
     deps, found = Dependence(), dict[Read, None]()
@@ -47,7 +47,7 @@ def _few(axis: Axis) -> bool:
 
 
 def reading_instead(kernel: RowKernel, reads: Mapping[Read, Load]) -> RowKernel:
-    """The kernel with other loads in the place of these."""
+    """The kernel with `reads` replaced by other loads."""
 
     def changed(stage: Stage) -> Stage:
         own = {load: other for (load, lane), other in reads.items() if stage.axes == (lane,)}
@@ -57,7 +57,7 @@ def reading_instead(kernel: RowKernel, reads: Mapping[Read, Load]) -> RowKernel:
 
 
 class _LoadReplacer(DimRewriter):
-    """Puts other loads in the place of loads."""
+    """Replaces loads by other loads."""
 
     def __init__(self, reads: Mapping[Load, Load]) -> None:
         super().__init__(lambda dim: dim)
@@ -70,7 +70,7 @@ class _LoadReplacer(DimRewriter):
 
 
 def unguarded(roots: Iterable[Node]) -> Iterator[Load]:
-    """The loads that every element does, whatever it is."""
+    """The loads that are executed for every element, under no guard."""
     seen, waiting = set[Node](), list(roots)
     while waiting:
         node = waiting.pop(0)

@@ -1,5 +1,5 @@
 """Dims (integer formulas over sizes and indices), facts about them, and scalars (formulas of one element).
 
-In: symbols and operations. Out: canonical formulas, proofs, values. Rules that rewrite may be added where a property
-test holds them: equal formulas have to have equal values for all sizes.
+Symbols and operations become canonical formulas, proofs and values. Every rewrite rule needs a property test: equal
+formulas must have equal values for all sizes.
 """

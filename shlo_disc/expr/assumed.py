@@ -1,4 +1,4 @@
-"""What is assumed of dims, in the form that proofs use, and which of it speaks of a symbol."""
+"""Assumptions about dims, in the form that proofs use, indexed by the symbols that they mention."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from shlo_disc.expr.layered import Layered
 
 Use: TypeAlias = tuple[str, Atom | int]  # which field of the assumptions, and the key there
 Uses: TypeAlias = "tuple[Use, Uses] | None"  # the latest first
-MOST_ENDS = 8  # of the dims that are known not to be negative: how many of the first ones, and of the last ones, count
+MOST_ENDS = 8  # dims known to be nonnegative that a proof considers: so many of the first ones, and of the last ones
 
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """What is known; every `with_...` returns new assumptions, at a cost that hardly grows with their number.
+    """Assumptions; every `with_...` returns new ones, at a cost that hardly grows with their number.
 
     `substitution`: solved equations, no key occurs in a value. `limits`: constant bounds of atoms.
     `ranges`: inclusive bounds of index variables, none empty; later ones may mention earlier ones.
     `known`: dims that are never negative, by number. `multiples`: dims and integers that divide them. `products`:
     equations that no symbol can be solved for, as rules: a product, and the equal dim of products that come before it
     (`solve.rank`). `names`: symbols that stand for large dims (`naming.is_large`), which may mention earlier names;
-    `named` finds them. `uses`: by symbol and data, what mentions it; some of that may be gone. `late`: symbols that
-    become known during a call, and symbols that stand for formulas of such: which ones.
+    `named` is the inverse. `uses`: by symbol and data, the entries that mention it, some of which may be gone. `late`:
+    per symbol that becomes known during a call or stands for a formula of such symbols, the set of these.
     """
 
     substitution: Layered[Atom, Dim] = field(default_factory=Layered[Atom, Dim])
@@ -38,36 +38,36 @@ class Assumptions:
     named: Layered[Dim, Sym] = field(default_factory=Layered[Dim, Sym])
     uses: Layered[Atom, Uses] = field(default_factory=Layered[Atom, Uses])
     late: Layered[Sym, frozenset[Sym]] = field(default_factory=Layered[Sym, frozenset[Sym]])
-    count: int = 0  # of dims that were ever known not to be negative
+    count: int = 0  # of all entries ever added to `known`
 
     def with_substitution(self, atom: Atom, value: Dim) -> Assumptions:
-        """An equation that was solved for an atom."""
+        """Add an equation that was solved for an atom."""
         uses = self._used(value, ("substitution", atom))
         return replace(self, substitution=self.substitution.with_entry(atom, value), uses=uses)
 
     def with_limit(self, atom: Atom, limit: Interval) -> Assumptions:
-        """Constant bounds of an atom."""
+        """Add constant bounds of an atom."""
         uses = self.uses if atom in self.limits else self._used(of(atom), ("limits", atom))
         return replace(self, limits=self.limits.with_entry(atom, limit), uses=uses)
 
     def with_known(self, dim: Dim) -> Assumptions:
-        """A dim that is never negative."""
+        """Add a dim that is never negative."""
         number = self.count
         uses = self._used(dim, ("known", number))
         return replace(self, known=self.known.with_entry(number, dim), uses=uses, count=number + 1)
 
     def with_name(self, sym: Sym, dim: Dim) -> Assumptions:
-        """What a name stands for."""
+        """Add a name that stands for a dim."""
         named = self.named if self.name_of(dim) else self.named.with_entry(dim, sym)
         uses = self._used(dim, ("names", sym))
         return replace(self.with_formula(sym, dim), names=self.names.with_entry(sym, dim), named=named, uses=uses)
 
     def with_late(self, sym: Sym) -> Assumptions:
-        """A symbol that becomes known during a call."""
+        """Add a symbol that becomes known during a call."""
         return replace(self, late=self.late.with_entry(sym, frozenset((sym,))))
 
     def with_formula(self, sym: Sym, dim: Dim) -> Assumptions:
-        """A symbol that stands for a formula: it becomes known when all symbols of that are."""
+        """Add a symbol that stands for a formula: it becomes known when all symbols of the formula are."""
         late = self.late_of(dim) if sym not in self.late else None
         return replace(self, late=self.late.with_entry(sym, late)) if late else self
 
@@ -83,13 +83,13 @@ class Assumptions:
         return sym if sym is not None and self.names.get(sym) == dim else None
 
     def keys_of(self, atom: Atom, kind: str) -> list[Atom | int]:
-        """The keys of what mentions an atom, in the order in which it was assumed."""
+        """The keys of the entries of a kind that mention an atom, in the order in which they were assumed."""
         return _keys(self.uses.get(atom), kind)
 
     def known_about(self, atoms: Iterable[Atom]) -> list[Dim]:
         """The dims that are never negative and mention one of these atoms, the earliest first.
 
-        Of very many the first and the last ones, so that a proof takes no longer the more a program assumes.
+        If there are very many, only the first and the last ones, which bounds the cost of a proof.
         """
         numbers = sorted(
             {n for atom in atoms for n in _keys(self.uses.get(atom), "known") if isinstance(n, int) and n in self.known}

@@ -1,6 +1,6 @@
 """Bounds of integers that are read from tensors, from the formulas that compute them.
 
-Integers wrap around: a bound of a sum holds only if the sum cannot leave its type. A bound may mention sizes.
+Integers wrap around: a bound of a sum holds only if the sum cannot overflow its type. A bound may mention sizes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Known: TypeAlias = tuple[Dim, Dim]
 
 
 class DimKnowledge(Protocol):
-    """What is known of dims."""
+    """Queries of what is known about dims."""
 
     def interval(self, dim: Dim) -> tuple[int | None, int | None]:
         """Constant bounds."""
@@ -47,27 +47,27 @@ class DimKnowledge(Protocol):
 
 
 def bounds(x: Scalar, judge: DimKnowledge) -> Bounds:
-    """Dims between which an element lies, ends included; None for what is no integer."""
+    """Inclusive bounds of an element, as dims; None for what is neither an integer nor a boolean."""
     if x.dtype.is_bool:
         return ZERO, ONE
     return _integer(x, judge) if x.dtype.is_integer else NO_BOUNDS
 
 
 def bounds_where(x: Scalar, condition: Scalar, holds: bool, judge: DimKnowledge) -> Bounds:
-    """Bounds of an integer where a condition holds (or does not); None for an end that only its type gives."""
+    """Bounds of an integer where a condition holds (or does not); None for an end that only its type bounds."""
     low, high = _integer(x, _Assuming(judge, condition, holds))
     least, greatest = _of_type(x.dtype)
     return None if low == least else low, None if high == greatest else high
 
 
 def joined(a: Bounds, b: Bounds, judge: DimKnowledge) -> Bounds:
-    """Bounds of what lies within one of two."""
+    """Bounds of the union of two ranges."""
     low = None if a[0] is None or b[0] is None else _lesser(a[0], b[0], judge)
     return low, None if a[1] is None or b[1] is None else _greater(a[1], b[1], judge)
 
 
 def decide(condition: Scalar, judge: DimKnowledge) -> bool | None:
-    """Decide a comparison of integers, or whether an index is in range, by their bounds; None: it is open."""
+    """Decide a comparison of integers, or whether an index is in range, by their bounds; None if undecided."""
     match condition:
         case Const(value):
             return bool(value)
@@ -115,7 +115,7 @@ def _compared(direction: Direction, a: Known, b: Known, judge: DimKnowledge) -> 
 
 
 def _integer(x: Scalar, judge: DimKnowledge) -> Known:
-    """Bounds of an integer that its type can hold."""
+    """Bounds of an integer, within the range of its type."""
     if isinstance(judge, _Assuming) and (narrow := judge.narrowed(x)) is not None:
         return narrow
     if isinstance(x, FromDim):
@@ -125,7 +125,7 @@ def _integer(x: Scalar, judge: DimKnowledge) -> Known:
 
 
 def _may_wrap(x: Scalar) -> bool:
-    """Whether a formula may compute what its type does not hold: all others are an operand, or less than one."""
+    """Whether a formula may overflow its type; all others return an operand or something less."""
     match x:
         case Unary() | Binary(BinaryFn.ADD | BinaryFn.SUBTRACT | BinaryFn.MULTIPLY):
             return True
@@ -137,7 +137,7 @@ def _may_wrap(x: Scalar) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Assuming:
-    """Judges on one side of a selection: there the condition holds, or it does not."""
+    """Knowledge on one side of a selection, where the condition holds (or does not)."""
 
     outer: DimKnowledge
     condition: Scalar
@@ -150,7 +150,7 @@ class _Assuming:
         return self.outer.nonnegative(dim)
 
     def narrowed(self, x: Scalar) -> Known | None:
-        """Bounds of an element that the condition speaks of."""
+        """Bounds of an element that the condition compares; None for others."""
         found: Known | None = None
         for direction, a, (least, greatest) in _comparisons(self.condition, self.holds, self.outer):
             if a != x or direction is Direction.NE:
@@ -179,7 +179,7 @@ _NEGATED = {
 
 
 def _comparisons(condition: Scalar, holds: bool, judge: DimKnowledge) -> list[tuple[Direction, Scalar, Known]]:
-    """Comparisons of integers with bounds of others that all hold if a condition does (or does not)."""
+    """Comparisons of integers with bounds of others, all implied by a condition that holds (or does not)."""
     match condition:
         case Compare(direction, a, b) if a.dtype.is_integer:
             return [(direction if holds else _NEGATED[direction], a, _integer(b, judge))]
@@ -190,7 +190,7 @@ def _comparisons(condition: Scalar, holds: bool, judge: DimKnowledge) -> list[tu
             return _comparisons(x, not holds, judge)
         case Binary(BinaryFn.AND, a, b) if holds:
             return [*_comparisons(a, True, judge), *_comparisons(b, True, judge)]
-        case Binary(BinaryFn.AND, a, b):  # where one side says x < 0 and the other x != 0, that is the same as x < 0
+        case Binary(BinaryFn.AND, a, b):  # x < 0 and x != 0 together are the same as x < 0
             first, second = _comparisons(a, True, judge), _comparisons(b, True, judge)
             if _implies(first, second):
                 return _comparisons(a, False, judge)
@@ -202,7 +202,7 @@ def _comparisons(condition: Scalar, holds: bool, judge: DimKnowledge) -> list[tu
 
 
 def _implies(stronger: list[tuple[Direction, Scalar, Known]], weaker: list[tuple[Direction, Scalar, Known]]) -> bool:
-    """Whether x < n is one side and x != n the other."""
+    """Whether one side is x < n (or x > n) and the other x != n."""
     strict = {(a, b) for direction, a, b in stronger if direction in {Direction.LT, Direction.GT} and b[0] == b[1]}
     return bool(weaker) and all(direction is Direction.NE and (a, b) in strict for direction, a, b in weaker)
 
@@ -215,20 +215,20 @@ def _of_type(dtype: DType) -> Known:
 
 
 def fits(found: Known, dtype: DType, judge: DimKnowledge) -> bool:
-    """Whether numbers within these bounds do not wrap around."""
+    """Whether all numbers within these bounds fit into a type without wrapping."""
     least, greatest = dtype.integer_bounds
     return lies_between(found, least, greatest, judge)
 
 
 def lies_between(found: Known, least: int, greatest: int, judge: DimKnowledge) -> bool:
-    """Whether all numbers within bounds are proven to lie between two."""
+    """Whether all numbers within bounds are proven to lie between two constants."""
     low, high = judge.interval(found[0])[0], judge.interval(found[1])[1]
     above = (low is not None and low >= least) or judge.nonnegative(found[0] - least)
     return above and ((high is not None and high <= greatest) or judge.nonnegative(greatest - found[1]))
 
 
 def _bounded(x: Scalar, judge: DimKnowledge) -> Known | None:
-    """Bounds of what a formula is before it wraps around."""
+    """Bounds of a formula's value before it wraps around."""
     match x:
         case Const(int() as value):
             return const(value), const(value)
@@ -268,21 +268,21 @@ def _greater(a: Dim, b: Dim, judge: DimKnowledge) -> Dim:
 
 
 def _least(a: Known, b: Known, dtype: DType, judge: DimKnowledge) -> Known:
-    """The lesser of two; the ends of the type's range are beyond every dim that it can hold."""
+    """Bounds of the lesser of two; no dim that the type can hold lies beyond the ends of its range."""
     low, high = _of_type(dtype)
     at_most = b[1] if a[1] == high else a[1] if b[1] == high else _lesser(a[1], b[1], judge)
     return (low if low in {a[0], b[0]} else _lesser(a[0], b[0], judge)), at_most
 
 
 def _greatest(a: Known, b: Known, dtype: DType, judge: DimKnowledge) -> Known:
-    """The greater of two."""
+    """Bounds of the greater of two."""
     low, high = _of_type(dtype)
     at_least = b[0] if a[0] == low else a[0] if b[0] == low else _greater(a[0], b[0], judge)
     return at_least, (high if high in {a[1], b[1]} else _greater(a[1], b[1], judge))
 
 
 def _either(a: Known, b: Known, dtype: DType, judge: DimKnowledge) -> Known:
-    """One of two."""
+    """Bounds of either of two."""
     return _least(a, b, dtype, judge)[0], _greatest(a, b, dtype, judge)[1]
 
 
@@ -352,7 +352,7 @@ _FUNCTIONS: dict[BinaryFn, Callable[[Known, Known, DimKnowledge], Known | None]]
 
 
 def _folded(update: Scalar, carry: str, init: Scalar, judge: DimKnowledge) -> Known | None:
-    """A fold that picks one of its elements: its value is the initial one or an element."""
+    """Bounds of a fold that picks one of its elements: its value is the initial one or an element."""
     picked = _picked(update, carry)
     if picked is None:
         return None
@@ -363,7 +363,7 @@ def _folded(update: Scalar, carry: str, init: Scalar, judge: DimKnowledge) -> Kn
 
 
 def _picked(update: Scalar, carry: str) -> tuple[Load, ...] | None:
-    """The elements between which a fold chooses; None if it computes something."""
+    """The elements that a fold picks from; None if it computes new values."""
     match update:
         case Arg(name) if name == carry:
             return ()

@@ -1,9 +1,8 @@
 """The simplest form of a dim under assumptions.
 
-The index of an element after a chain of reshapes is a tower of quotients and remainders; the rules
-here take it down. Every rule is an identity of the integers under conditions that are proven first;
-as in `dim`, a divisor counts as not zero, so a factor of a divisor that is known not to be negative
-counts as positive.
+The index of an element after a chain of reshapes is nested quotients and remainders, which the rules here simplify.
+Every rule is an identity of the integers under conditions that are proven first; as in `dim`, a divisor counts as not
+zero, so a factor of a divisor that is known not to be negative counts as positive.
 """
 
 from __future__ import annotations
@@ -40,10 +39,10 @@ from shlo_disc.functions.direction import Direction
 
 
 class Canonical:
-    """Simplifies under fixed assumptions; remembers its results.
+    """Simplifies under fixed assumptions, with memoization.
 
-    `outer` simplifies under some of the same assumptions and has already done most dims that do not
-    mention the index variable `index`.
+    `outer` simplifies under a subset of the assumptions, and has memoized most dims that do not mention the index
+    variable `index`.
     """
 
     def __init__(self, given: Assumptions, *, outer: Canonical | None = None, index: Sym | None = None) -> None:
@@ -68,7 +67,7 @@ class Canonical:
         return found
 
     def _with_known_products(self, dim: Dim) -> Dim:
-        """Write products in terms of equal ones that come before them."""
+        """Replace products by equal dims of lower-ranked products."""
         for factors, weight in dim.terms:
             for product, equal in self.given.products:
                 if len(factors) >= len(product) and (left := polynomial.cancel(factors, product)) is not None:
@@ -115,7 +114,7 @@ class Canonical:
                 assert_never(atom)
 
     def _data(self, formula: Scalar) -> Dim:
-        """Use what is known of the formula of an integer: which side of a selection or an extreme it is."""
+        """Simplify the formula of an integer where it is known which side of a selection or an extreme it is."""
         match formula:
             case FromDim(dim, dtype) if dtype.is_integer:
                 return self.dim(dim)
@@ -196,7 +195,7 @@ class Canonical:
         return of(Mod(x, d))
 
     def _turns(self, x: Dim, d: Dim) -> bool:
-        """Whether x is divided in the other direction: -n // d rounded up is (n + d - 1) // d, and so it is written."""
+        """Whether to divide -x instead: -n // d is written as -((n + d - 1) // d)."""
         return x.terms[0][1] < 0 and bool(x.terms[0][0]) and self._positive(d)
 
     def _divided_otherwise(self, x: Dim, d: Dim) -> tuple[Dim, Dim] | None:
@@ -213,7 +212,7 @@ class Canonical:
         return None
 
     def _whole_quotient(self, x: Dim, d: Dim) -> int | None:
-        """Find the constant that x // d is, if it is 0 or -1 or if intervals say so."""
+        """Find the constant value of x // d, if it is 0 or -1, or if intervals determine it."""
         prover = self.prover
         low, high = prover.interval(of(FloorDiv(x, d)))
         if low is not None and low == high:
@@ -269,7 +268,7 @@ class Canonical:
         return dim
 
     def _partners(self, atom: FloorDiv | Mod, outer: Dim) -> Iterator[tuple[Dim, Dim]]:
-        """List what `outer*atom` may be added to, and the sum."""
+        """List terms that combine with `outer*atom`, each with the sum of both."""
         x, d = atom.numerator, atom.denominator
         if isinstance(atom, Mod):
             whole = outer * d * self.quotient(x, d)

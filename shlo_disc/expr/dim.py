@@ -1,10 +1,9 @@
 """Dims: integer formulas over sizes and indices, in a canonical form.
 
-A dim is a sum of integer-weighted products of atoms, so equal sums compare equal. What needs
-knowledge about sizes (`min(a, b)` where a <= b) is in `facts`; here is only what holds for all
-integers, with one exception: a division by a symbolic dim is simplified as if the divisor were not
-zero. A divisor is always the extent of something, and where an extent is zero there is no element
-whose index or count anyone could ask for.
+A dim is a sum of integer-weighted products of atoms, so equal sums compare equal. Rules that need knowledge about sizes
+(`min(a, b)` where a <= b) are in `facts`; the rules here hold for all integers, with one exception: a division by a
+symbolic dim is simplified as if the divisor were not zero. A divisor is always an extent, and where an extent is zero
+there is no element whose index or count could be needed.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from shlo_disc.size_expr import SizeExpr, SizeOp
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Ordered(Node):
-    """An atom: `order` sorts atoms alike in every run (hashes would not); it is short, however much is shared."""
+    """An atom; `order` is a sort key that is the same in every run (hashes are not) and short despite sharing."""
 
     order: str = field(init=False, repr=False)
 
@@ -147,7 +146,7 @@ class Dim(Node):
     """
 
     _leaves: tuple[frozenset[Sym], tuple[Data, ...]] | None = field(init=False, default=None)
-    _inner: frozenset[Atom] = field(init=False)  # is not set before it is asked for
+    _inner: frozenset[Atom] = field(init=False)  # set by the first use
     terms: Terms = ()
 
     def __init__(self, terms: Terms = ()) -> None:
@@ -233,7 +232,7 @@ class Dim(Node):
         return visit(self)
 
     def inner(self) -> frozenset[Atom]:
-        """Every atom, also inside atoms: the same as a set, found once."""
+        """Every atom, also inside atoms, as a cached set."""
         found: frozenset[Atom] | None = getattr(self, "_inner", None)
         if found is None:
             own = frozenset(atom for factors, _ in self.terms for atom in factors)
@@ -250,7 +249,7 @@ class Dim(Node):
         return (self._leaves or self._find_leaves())[1]
 
     def _find_leaves(self) -> tuple[frozenset[Sym], tuple[Data, ...]]:
-        """Symbols and data: every dim asks those inside of it once, however often they are shared."""
+        """Find symbols and data; each dim caches its own, so shared dims are visited once."""
         symbols, data = set[Sym](), dict[Data, None]()
         for factors, _ in self.terms:
             for atom in factors:
@@ -268,13 +267,13 @@ class Dim(Node):
         return found
 
     def replace_top(self, change: Callable[[Atom], Dim]) -> Dim:
-        """Put `change(atom)` for every atom of the sum itself, not inside atoms."""
+        """Replace every atom of the sum itself, not those inside atoms, by `change(atom)`."""
         return total(
             product(map(change, factors)) * weight if factors else const(weight) for factors, weight in self.terms
         )
 
     def map_atoms(self, change: Callable[[Atom], Dim]) -> Dim:
-        """Rebuild bottom-up: `change` sees every atom after what is inside of it was rebuilt."""
+        """Rebuild bottom-up: `change` is applied to each atom after the dims inside it were rebuilt."""
 
         def visit(atom: Atom) -> Dim:
             return rebuild(atom, lambda child: child.map_atoms(change)).replace_top(change)
@@ -282,7 +281,7 @@ class Dim(Node):
         return self.replace_top(visit)
 
     def substitute(self, replacements: Mapping[Sym, Dim]) -> Dim:
-        """Put dims for symbols, at once, also inside atoms but not inside the formulas of `Data`.
+        """Substitute dims for symbols simultaneously, also inside atoms but not inside the formulas of `Data`.
 
         >>> s = Sym("s")
         >>> (of(s) // 2 + of(s)).substitute({s: 4 * symbol("k") + 1})
@@ -328,7 +327,7 @@ class Dim(Node):
         return str(self)
 
     def size_expr(self) -> SizeExpr:
-        """This dim as an artifact holds it.
+        """This dim in the form that artifacts store.
 
         >>> (3 * symbol("s") + symbol("b") // 2).size_expr()
         SizeOp(fn='+', operands=(SizeOp(fn='*', operands=(3, 's')), SizeOp(fn='//', operands=('b', 2))))
@@ -342,7 +341,7 @@ class Dim(Node):
         return size_expr.total(terms)
 
 
-# Dims are made more often than anything else: the slots' own setters take half as long as `object.__setattr__`.
+# Dims are the most frequently made objects, and the slots' own setters take half as long as `object.__setattr__`.
 _set_hash = vars(Node)["_hash"].__set__
 _set_leaves, _set_terms = (vars(Dim)[slot].__set__ for slot in ("_leaves", "terms"))
 DimLike: TypeAlias = Dim | int
@@ -419,7 +418,7 @@ def maximum(*dims: DimLike) -> Dim:
 
 
 def _extremes(dims: Iterable[DimLike], kind: type[Min | Max], sign: int) -> tuple[Dim, ...]:
-    """Flatten, and of members that differ by a constant keep the one that counts."""
+    """Flatten the members, and of those that differ by a constant keep the extreme one."""
     offsets: dict[Terms, int] = {}
     for dim in map(as_dim, dims):
         atom = dim.atom
@@ -433,7 +432,7 @@ def _extremes(dims: Iterable[DimLike], kind: type[Min | Max], sign: int) -> tupl
 
 
 def split_constant(dim: Dim) -> tuple[Dim, int]:
-    """Split a dim into what varies and a constant.
+    """Split a dim into its variable part and a constant.
 
     >>> split_constant(symbol("s") - 3)
     (s, -3)
@@ -457,7 +456,7 @@ def children(atom: Atom) -> tuple[Dim, ...]:
 
 
 def rebuild(atom: Atom, change: Callable[[Dim], Dim]) -> Dim:
-    """Put `change(child)` for every dim inside an atom."""
+    """Rebuild an atom with `change(child)` in place of every dim inside it."""
     before = children(atom)
     after = tuple(map(change, before))
     if all(a is b for a, b in zip(before, after, strict=True)):
@@ -480,7 +479,7 @@ def rebuild(atom: Atom, change: Callable[[Dim], Dim]) -> Dim:
 def divide(numerator: Dim, denominator: Dim) -> tuple[Dim, Dim]:
     """Split as `numerator == denominator*quotient + rest`, taking out what divides exactly.
 
-    A constant denominator must be positive. The rest may exceed it: 3*s stays when 4 is taken out.
+    A constant denominator must be positive. The rest may exceed it: with 4, the term 3*s stays.
     """
     if (k := denominator.constant) is not None:
         taken = [(factors, _towards_zero(weight, k) if factors else weight // k) for factors, weight in numerator.terms]
@@ -587,7 +586,7 @@ def _occurs(needle: Atom, atom: Atom) -> bool:
 
 
 def _value(dim: Dim, values: Mapping[Sym, int], known: dict[Atom, int]) -> int:
-    """The value of a dim. `known` has those of the atoms with parts that were met before: dims share them."""
+    """The value of a dim; `known` caches the values of composite atoms, which dims share."""
     result = 0
     for factors, weight in dim.terms:
         for atom in factors:

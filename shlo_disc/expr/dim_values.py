@@ -1,8 +1,8 @@
 """Integer elements that are dims, exactly or after wrapping around their type.
 
 Integers wrap around and dims do not. So arithmetic of elements becomes arithmetic of dims only where the result is
-proven to fit: into the type, and it is a dim again; or into 64 bits, and it is a dim that is converted to the type,
-since sums, differences and products may wrap around before or after they are computed.
+proven to fit: if it fits into the type, it is a dim again; if it fits into 64 bits, it is a dim that is converted to
+the type, as sums, differences and products are the same whether operands or results wrap around.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ RING = frozenset({BinaryFn.ADD, BinaryFn.SUBTRACT, BinaryFn.MULTIPLY})
 
 
 def exact_dim(x: Scalar) -> Dim | None:
-    """The dim that an integer element is."""
+    """The dim that an integer element equals; None if there is none."""
     match x:
         case FromDim(dim, dtype) if dtype.is_integer:
             return dim
@@ -28,7 +28,7 @@ def exact_dim(x: Scalar) -> Dim | None:
 
 
 def congruent_dim(x: Scalar) -> Dim | None:
-    """A dim that an integer element is, or becomes by wrapping around its type."""
+    """A dim that an integer element equals after the dim wraps around its type; None if there is none."""
     if isinstance(x, Convert) and x.dtype.is_integer and isinstance(x.x, FromDim):
         return exact_dim(x.x)
     return exact_dim(x)
@@ -62,7 +62,7 @@ def negated(x: Scalar, facts: Facts) -> Scalar | None:
 
 
 def converted_dim(dim: Dim, source: DType, dtype: DType, facts: Facts) -> Scalar | None:
-    """A dim that is an integer element of type `source`, converted; None if that is no simpler."""
+    """A dim that is an integer element of type `source`, converted to `dtype`; None if that is no simpler."""
     if dtype.is_float:
         return FromDim(dim, dtype, source)
     if not dtype.is_integer:

@@ -1,4 +1,4 @@
-"""Compute scalars with NumPy: the meaning of `expr.scalar`, one element at a time."""
+"""Computes scalars with NumPy, one element at a time: the reference semantics of `expr.scalar`."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ Value = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What a scalar's leaves stand for: sizes and indices, tensors by name, named scalars.
+    """The values of a scalar's leaves: sizes and indices, tensors by name, named scalars.
 
-    `known` is what has been computed with them: scalars are graphs with much sharing.
+    `known` memoizes what was computed from them, as scalars are graphs with much sharing.
     """
 
     symbols: Mapping[Sym, int]
@@ -59,7 +59,7 @@ def evaluate(
 
 
 def evaluate_dim(dim: Dim, environment: Environment) -> int:
-    """Compute a dim, reading tensors where it says so."""
+    """Compute a dim, reading tensors for its data atoms."""
     if data := dim.data():
         values = {atom: const(int(_formula(atom, environment))) for atom in data}
 

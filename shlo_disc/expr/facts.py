@@ -25,7 +25,7 @@ LARGEST_DIM = (1 << 63) - 1
 
 
 class Truth(Enum):
-    """What facts say of a claim."""
+    """Whether facts prove or refute a claim."""
 
     TRUE = "true"
     FALSE = "false"
@@ -55,10 +55,10 @@ class Truth(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One assumption as the user should read it, why it holds, and where that is written.
+    """One assumption as text for users, with its reason and source location.
 
-    `symbols` are those it speaks of. `because`: numbers of the facts that say what some of them are, by which this one
-    is about others.
+    `symbols` are those that it mentions. `because`: numbers of the facts that equate some of these with others, to
+    which this fact therefore applies.
     """
 
     text: str
@@ -73,7 +73,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Told:
-    """The last of `count` facts, and those before it, which facts that know more share: none is copied."""
+    """A linked list of `count` facts, the last one first; extended facts share its tail without copying."""
 
     fact: Fact
     before: _Told | None
@@ -91,7 +91,7 @@ class _Told:
 class Facts:
     """Assumptions about dims; every `assume_...` and `with_...` returns new facts.
 
-    Conclusions are proven or UNKNOWN. The sign of a symbol is unknown until told. Divisors count as
+    Conclusions are proven or UNKNOWN. The sign of a symbol is unknown until assumed. Divisors count as
     not zero (see `dim`). Facts that contradict each other imply anything.
 
     >>> from shlo_disc.diagnostics import NOWHERE
@@ -117,12 +117,12 @@ class Facts:
 
     @staticmethod
     def empty() -> Facts:
-        """Know nothing."""
+        """Facts without assumptions."""
         return _EMPTY
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """The assumptions in the order in which they were told."""
+        """The assumptions in the order in which they were made."""
         if not self._listed and self._told is not None:
             self._listed.append(tuple(self._told.in_order()))
         return self._listed[0] if self._listed else ()
@@ -151,7 +151,7 @@ class Facts:
         return self._with(system, self._fact(_at_least_text(a - bound), a - bound, reason, span))
 
     def limited(self, sym: Sym, most: int) -> Facts:
-        """Know that a size is not negative and at most a number, which is no news to anybody."""
+        """Bound a size by 0 and `most`, without a fact that messages would list."""
         return self._known_by(solve.add_limits(self._system, sym, 0, most))
 
     def assume_divides(self, k: int, a: Dim, reason: str, span: Span) -> Facts:
@@ -177,15 +177,15 @@ class Facts:
         return tuple(self._system.given.names.items())
 
     def name(self, sym: Sym, dim: Dim) -> Facts:
-        """Let the new symbol `sym` stand for a large dim; `named` writes it so."""
+        """Let the new symbol `sym` stand for a large dim, which `named` then writes as `sym`."""
         return self._known_by(solve.add_name(self._system, sym, self.canonical(dim)))
 
     def settled(self) -> Facts:
-        """Use for names what became known after they were given."""
+        """Simplify the dims of names by what became known after they were named."""
         return self._known_by(solve.settle_names(self._system)) if self._system.given.names else self
 
     def named(self, dim: Dim) -> Dim:
-        """Write a dim in its simplest form; by its name if it has one."""
+        """Write a dim in its simplest form, or by its name if it has one."""
         dim = self.canonical(dim)
         name = self._system.given.name_of(dim)
         return dim if name is None else of(name)
@@ -195,7 +195,7 @@ class Facts:
         return solve.in_raw(self._system, dim)
 
     def sources(self, dim: Dim) -> frozenset[Sym]:
-        """The symbols of a dim, with those that they are defined by."""
+        """The symbols of a dim and of their definitions."""
         return sources(dim.symbols(), self.definitions)
 
     def unfolded(self, dim: Dim) -> Dim:
@@ -208,14 +208,14 @@ class Facts:
         return replace(self, _system=system, _rules=system.rules)
 
     def with_late(self, late: Iterable[Sym]) -> Facts:
-        """Know which symbols become known during a call: what is proven of other sizes rests on no facts of them."""
+        """Mark symbols that become known during a call: proofs about other sizes use no facts about them."""
         given = self._system.given
         for sym in late:
             given = given.with_late(sym)
         return self if given is self._system.given else self._known_by(replace(self._system, given=given))
 
     def late_of(self, dim: Dim) -> frozenset[Sym]:
-        """The symbols of a dim, and of what symbols of it stand for, that become known during a call."""
+        """The symbols of a dim, and of formulas that its symbols stand for, that become known during a call."""
         return self._system.given.late_of(dim)
 
     @property
@@ -229,11 +229,11 @@ class Facts:
         return tuple(self._solved_by)
 
     def solved_since(self, before: Facts) -> tuple[Sym, ...]:
-        """The symbols that equations were solved for which facts that know less have not."""
+        """The symbols that equations were solved for since `before`, facts that these extend."""
         return tuple(solve.solved_since(self._system, before._system))
 
     def solved_by(self, dim: Dim) -> tuple[int, ...]:
-        """The numbers of the assumptions that say what symbols of `dim` are in terms of others."""
+        """The numbers of the assumptions that express symbols of `dim` by others."""
         return tuple(sorted({self._solved_by[sym] for sym in dim.symbols() if sym in self._solved_by}))
 
     def _fact(self, text: str, dim: Dim, reason: str, span: Span) -> Fact:
@@ -256,15 +256,15 @@ class Facts:
         return replace(self, _told=_Told(fact, self._told, number + 1), _known=self._known.with_entry(fact, number))
 
     def about(self, dim: Dim) -> tuple[Fact, ...]:
-        """List the assumptions that speak of a symbol of `dim`, raw or canonical."""
+        """List the assumptions that mention a symbol of `dim`, raw or canonical."""
         symbols = dim.symbols() | self.canonical(dim).symbols()
         return tuple([fact for fact in self.facts if fact.symbols & symbols])
 
     def with_index(self, sym: Sym, extent: Dim) -> Facts:
         """Enter the body of a loop over `0 <= sym < extent`; there, the extent is at least 1.
 
-        The index of a loop that turns at most once, if at all, may be 0 or 1 by these facts: else what is computed
-        with it would not depend on it, and could be moved out of the loop to where there is no element.
+        By these facts, the index of a loop of at most one iteration may be 0 or 1. As a constant 0 it would vanish from
+        formulas, which could then be hoisted out of the loop to where there may be no element.
 
         >>> i, s = Sym("i"), of(Sym("s"))
         >>> turns = Facts.empty().with_index(i, s % 2)
@@ -279,7 +279,7 @@ class Facts:
     def with_range(self, sym: Sym, lower: Dim, upper: Dim) -> Facts:
         """Enter a scope in which `lower <= sym <= upper`; there, the range is not empty.
 
-        Who enters a scope again gets the same facts: what was proven there is known already.
+        Entering a scope again gives the same facts, with what was proven there.
         """
         return self._inside(sym, lower, upper, upper - lower)
 
@@ -290,7 +290,7 @@ class Facts:
         return known
 
     def _scope(self, sym: Sym, lower: Dim, upper: Dim, last: Dim) -> Facts:
-        """`last` is not negative there."""
+        """The facts in a scope with this range, where `last` is not negative."""
         lower, upper, last = self.canonical(lower), self.canonical(upper), self.canonical(last)
         system = self._system
         if not self._rules.prover.nonnegative(last):
@@ -352,16 +352,16 @@ class Facts:
 
     @property
     def judge(self) -> Prover:
-        """What judges canonical dims for others: by intervals and proofs."""
+        """The prover of claims about canonical dims, by intervals and proofs."""
         return self._rules.prover
 
     def fits(self, dim: Dim, dtype: DType) -> bool:
-        """Whether an integer type, and generated code, which computes dims in 64 bits, are proven to hold a dim."""
+        """Whether a dim is proven to fit into an integer type, and into the 64 bits of dims in generated code."""
         dim, (least, greatest) = self.canonical(dim), dtype.integer_bounds
         return lies_between((dim, dim), least, min(greatest, LARGEST_DIM), self._rules.prover)
 
     def explain(self, dim: Dim) -> str:
-        """Say in one line what is known about the symbols of `dim`."""
+        """Summarize in one line what is known about the symbols of `dim`."""
         parts: list[str] = []
         for sym in sorted(dim.symbols(), key=lambda each: each.order):
             simple = self.canonical(of(sym))
@@ -374,7 +374,7 @@ class Facts:
 
 
 def _at_least_text(difference: Dim) -> str:
-    """Write `difference >= 0` without terms below zero: `-s + 128 >= 0` reads `s <= 128`."""
+    """Write `difference >= 0` without negative terms: `-s + 128 >= 0` reads `s <= 128`."""
     above = Dim(tuple([term for term in difference.terms if term[1] > 0]))
     below = above - difference
     return f"{below} <= {above}" if above.constant is not None else f"{above} >= {below}"

@@ -1,4 +1,4 @@
-"""Arithmetic of intervals of integers, of which an end may be unknown."""
+"""Arithmetic of intervals of integers whose ends may be unknown."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import TypeAlias
 
 Interval: TypeAlias = tuple[int | None, int | None]
 UNBOUNDED: Interval = (None, None)
-FARTHEST = 1 << 1024  # an end beyond is none: powers of powers have more digits than there is memory
+FARTHEST = 1 << 1024  # ends beyond it are dropped: the digits of nested powers would exhaust memory
 
 
 def times(a: Interval, b: Interval) -> Interval:
-    """Multiply intervals; 0 times unbounded is 0. Ends farther than `FARTHEST` are given up."""
+    """Multiply intervals; 0 times unbounded is 0. Ends beyond `FARTHEST` are dropped or moved to it."""
     if a == (1, 1):
         return b
     if a == (0, 0) or b == (0, 0):
@@ -48,7 +48,7 @@ def _end(x: int | None, low_x: bool, y: int | None, low_y: bool) -> int | float:
 
 
 def meet(a: Interval, b: Interval) -> Interval:
-    """What lies in both."""
+    """Intersect two intervals."""
     if b == UNBOUNDED:
         return a
     low = b[0] if a[0] is None else a[0] if b[0] is None else max(a[0], b[0])
@@ -57,7 +57,7 @@ def meet(a: Interval, b: Interval) -> Interval:
 
 
 def quotient(numerator: Interval, denominator: Interval) -> Interval:
-    """Divide, rounded down; a divisor that is not negative is not zero."""
+    """Divide, rounded down; a divisor that is not negative counts as positive."""
     (low, high), (least, greatest) = numerator, denominator
     if least is None or least < 0:
         return UNBOUNDED

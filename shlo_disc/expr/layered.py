@@ -1,4 +1,4 @@
-"""A mapping that never changes, and of which larger ones are made cheaply."""
+"""An immutable mapping that is cheap to extend."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Generic, TypeVar, cast
 
 K = TypeVar("K")
 V = TypeVar("V")
-_SMALL = 32  # entries that are copied rather than looked up in a layer of their own
+_SMALL = 32  # entries of a layer that is copied into the next one rather than kept apart
 _GONE = object()
 
 
 class Layered(Mapping[K, V], Generic[K, V]):
     """Layers of entries, the oldest and largest first; a later layer overrides earlier ones.
 
-    Layers of about one size are merged, so there are as many as the logarithm of the entries, and an entry is copied as
-    often. Who copies a dict for every new entry takes the square of their number instead. Iteration is in the order of
-    insertion, as that of a dict.
+    Layers of similar size are merged, so the number of layers, and of copies of an entry, is logarithmic in the number
+    of entries; copying a dict for every new entry would take quadratic time. Iteration is in insertion order, as for a
+    dict.
 
     >>> one = Layered({"a": 1})
     >>> two = one.with_entry("b", 2).with_entry("a", 3)
@@ -58,14 +58,14 @@ class Layered(Mapping[K, V], Generic[K, V]):
         return iter([key for _, key in places])
 
     def place(self, key: K) -> int:
-        """The number of an entry: those that came later have larger ones."""
+        """The insertion number of an entry: later entries have larger ones."""
         found = self._entry(key)
         if found is None:
             raise KeyError(key)
         return found[0]
 
     def changed_since(self, older: Layered[K, V]) -> Iterator[tuple[K, V]]:
-        """The entries that an older mapping, of which this was made, has not; looks at the layers of its own.
+        """The entries new or changed since an older mapping that this one extends; visits only unshared layers.
 
         >>> one = Layered({"a": 1, "b": 2})
         >>> list(one.with_entry("a", 3).with_entry("c", 4).without("b").changed_since(one))
@@ -79,13 +79,13 @@ class Layered(Mapping[K, V], Generic[K, V]):
                     yield key, cast("V", found[1])
 
     def with_entry(self, key: K, value: V) -> Layered[K, V]:
-        """The same with another value for a key; a new key comes last."""
+        """The mapping with another value for a key; a new key comes last."""
         known = self._entry(key)
         place = self._next if known is None else known[0]
         return self._extended(key, (place, value), self._count + (known is None))
 
     def without(self, key: K) -> Layered[K, V]:
-        """The same without a key, if it is there."""
+        """The mapping without a key, which may be absent."""
         known = self._entry(key)
         return self if known is None else self._extended(key, (known[0], _GONE), self._count - 1)
 

@@ -1,6 +1,6 @@
-"""How large formulas of sizes can get: bounds that hold for all sizes, as polynomials with positive weights.
+"""Upper bounds of formulas of sizes that hold for all sizes, as polynomials with positive weights.
 
-A magnitude bounds the absolute value of a dim and of every sum and product on the way to it, in whatever order they are
+A magnitude bounds the absolute value of a dim and of every intermediate sum and product, in whatever order they are
 computed. A symbol of size 0 counts as 1, so that a product is never smaller than a part of it.
 """
 
@@ -18,13 +18,13 @@ Magnitude: TypeAlias = Mapping[Monomial, int]
 ANY = "*"  # in a monomial: the largest of all symbols
 LARGEST = 2**63 - 1
 _MOST_TERMS = 16  # of one magnitude; a longer one is bounded by powers of the largest symbol
-_MOST_MONOMIALS = 64  # that `covering` gives
+_MOST_MONOMIALS = 64  # that `covering` returns
 _HIGHEST_POWER = 63  # of a symbol: 2**63 is larger than LARGEST
-_HUGE: Magnitude = {(): LARGEST}  # of what no formula of sizes bounds: nothing with it is known to fit
+_HUGE: Magnitude = {(): LARGEST}  # of data, which sizes do not bound: nothing that contains it is known to fit
 
 
 class Magnitudes:
-    """Magnitudes of dims over symbols whose values are given, and over symbols that are defined by others."""
+    """Magnitudes of dims over given symbols and over symbols that are defined by others."""
 
     def __init__(self, sizes: Iterable[Sym]) -> None:
         """`sizes` are those of the given symbols that are never negative."""
@@ -33,18 +33,18 @@ class Magnitudes:
         self._found = dict[Dim, tuple[Magnitude, bool]]()
 
     def define(self, symbol: Sym, dim: Dim) -> None:
-        """Say what a symbol stands for."""
+        """Define the dim that a symbol stands for."""
         self._defined[symbol], not_negative = self._visit(dim)
         if not_negative:
             self._not_negative.add(symbol)
 
     def of(self, dim: Dim) -> Magnitude:
-        """A bound of a dim, and of all that is computed on the way to it outside of its atoms."""
+        """A bound of a dim, and of all its intermediate results outside of its atoms."""
         return self._visit(dim)[0]
 
     @property
     def all(self) -> Iterable[Magnitude]:
-        """Those of every dim that was asked for so far, and of every dim inside of one."""
+        """The magnitudes of every dim visited so far, and of every dim inside one."""
         return [magnitude for magnitude, _ in self._found.values()]
 
     def _visit(self, dim: Dim) -> tuple[Magnitude, bool]:
@@ -86,7 +86,7 @@ class Magnitudes:
                 assert_never(atom)
 
     def _least(self, members: list[tuple[Magnitude, bool]]) -> tuple[Magnitude, bool]:
-        """Of several values that are not negative any one bounds the least; else it may be any of them."""
+        """A bound of the least of several values: any one if none can be negative, else their sum."""
         if not all(sign for _, sign in members):
             return add(magnitude for magnitude, _ in members), False
         return min((magnitude for magnitude, _ in members), key=_rank), True
@@ -124,21 +124,21 @@ def multiply(a: Magnitude, b: Magnitude) -> Magnitude:
 
 
 def _power(names: Monomial) -> Monomial:
-    """Names sorted, each at most as often as tells: a size of 2 or more is then beyond all numbers, others are 1."""
+    """Sort names, each at most `_HIGHEST_POWER` times: sizes of 2 or more then exceed all limits, others count as 1."""
     if len(names) > _HIGHEST_POWER:
         names = tuple(name for name, count in Counter(names).items() for _ in range(min(count, _HIGHEST_POWER)))
     return tuple(sorted(names))
 
 
 def _short(magnitude: Magnitude) -> Magnitude:
-    """The same, or a coarser bound if it has many terms."""
+    """The magnitude, or a coarser bound if it has many terms."""
     if len(magnitude) <= _MOST_TERMS:
         return magnitude
     return {(ANY,) * min(max(map(len, magnitude)), _HIGHEST_POWER): sum(magnitude.values())}
 
 
 def least(magnitude: Magnitude) -> int:
-    """The smallest value that a magnitude has: where all sizes are 0 or 1.
+    """The smallest value of a magnitude, which it has where all sizes are 0 or 1.
 
     >>> least({("n",): 2, (): 5})
     7
@@ -167,7 +167,7 @@ def covering(magnitudes: Iterable[Magnitude]) -> list[tuple[Monomial, int]]:
 
 
 def _exceeds(other: tuple[Monomial, int], one: tuple[Monomial, int]) -> bool:
-    """Whether the other weighted monomial is at least as large for all sizes, and another one."""
+    """Whether another weighted monomial, of other names, is at least as large for all sizes."""
     if other[0] == one[0] or other[1] < one[1]:
         return False
     rest = list(other[0])

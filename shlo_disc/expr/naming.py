@@ -1,4 +1,4 @@
-"""Which formulas are too large to be written out wherever they are needed."""
+"""Decides which formulas are too large to be written out at every use."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from shlo_disc.expr.dim import Dim, FloorDiv, Max, Min, Mod, Sym, children
 
 MOST_EXTREMES = 2  # minima, quotients …: proofs try each side of each
-MOST_LEAVES = 24  # symbols, as often as they are written
-# Where sizes are computed from each other, more: it may yet become simpler, as floor divisions in JAX's spelling do
+MOST_LEAVES = 24  # occurrences of symbols
+# Higher limits where sizes are computed from each other: formulas may yet simplify, as JAX's floor divisions do
 DEEPEST, MOST_EXTREMES_COMPUTED, MOST_LEAVES_COMPUTED = 10, 96, 192
 
 
 def is_large(dim: Dim) -> bool:
-    """Whether a size gets a name: what is computed from it is written in that, so that formulas do not grow with depth.
+    """Whether a size gets a name, in which dependent formulas are written, so that they do not grow with depth.
 
     >>> from shlo_disc.expr.dim import maximum, symbol
     >>> a, b, c = symbol("a"), symbol("b"), symbol("c")
@@ -24,7 +24,7 @@ def is_large(dim: Dim) -> bool:
 
 
 def is_huge(dim: Dim) -> bool:
-    """Whether an integer that sizes are computed from gets a name too."""
+    """Whether an intermediate integer in the computation of sizes gets a name too."""
     return (
         extremes(dim) > MOST_EXTREMES_COMPUTED
         or _folded(dim, _leaves) > MOST_LEAVES_COMPUTED
@@ -33,7 +33,7 @@ def is_huge(dim: Dim) -> bool:
 
 
 def sources(symbols: Iterable[Sym], definitions: Iterable[tuple[Sym, Dim]]) -> frozenset[Sym]:
-    """The symbols with those of their definitions, of which none mentions a later one.
+    """The symbols and those of their definitions, of which none mentions a later one.
 
     >>> from shlo_disc.expr.dim import symbol
     >>> sorted(map(str, sources([Sym("e")], [(Sym("d"), symbol("a") + 1), (Sym("e"), symbol("d") * symbol("b"))])))
@@ -47,7 +47,7 @@ def sources(symbols: Iterable[Sym], definitions: Iterable[tuple[Sym, Dim]]) -> f
 
 
 def closure(symbols: Iterable[Sym], definitions: Mapping[Sym, Dim]) -> set[Sym]:
-    """The symbols with those of their definitions, in whatever order these are."""
+    """The symbols and those of their definitions, which may be in any order."""
     found, waiting = set[Sym](), list(symbols)
     while waiting:
         symbol = waiting.pop()
@@ -59,12 +59,12 @@ def closure(symbols: Iterable[Sym], definitions: Mapping[Sym, Dim]) -> set[Sym]:
 
 
 def extremes(dim: Dim) -> int:
-    """How much of a dim is not a polynomial: proofs try each side of it. What is shared counts for every way to it."""
+    """The number of parts that are not polynomial: proofs try each side of them. Shared ones count once per path."""
     return _folded(dim, _extremes)
 
 
 def _folded(dim: Dim, combine: Callable[[Dim, Callable[[Dim], int]], int]) -> int:
-    """A number of a dim that follows from those of the dims inside of it, each of which is asked for once."""
+    """Fold a number over a dim bottom-up, once for each distinct dim inside it."""
     known = dict[Dim, int]()
 
     def inside(child: Dim) -> int:
@@ -90,7 +90,7 @@ def _extremes(dim: Dim, inside: Callable[[Dim], int]) -> int:
 
 
 def _depth(dim: Dim, inside: Callable[[Dim], int]) -> int:
-    """How many quotients and extremes are inside each other."""
+    """The nesting depth of quotients and extremes."""
     found = [inside(child) for factors, _ in dim.terms for atom in factors for child in children(atom)]
     return 1 + max(found) if found else 0
 

@@ -1,4 +1,4 @@
-"""What dims and scalars share: immutable trees whose hash is computed once."""
+"""The base of dims and scalars: immutable nodes whose hash is computed once."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import cast
 class Node:
     """An immutable expression node; equal structure compares equal.
 
-    Expressions are graphs with much sharing. A plain dataclass would hash the whole tree at every
-    look-up; here each node keeps its hash, and equality of equal graphs stops at shared children. Of two graphs
-    that were built apart, nodes that were found equal have the same `_twin` at the end of their chain: without it,
-    each way from the root to a node would be compared.
+    Expressions are graphs with much sharing. A plain dataclass would hash the whole tree at every look-up; here each
+    node keeps its hash, and equality of equal graphs stops at shared children. In graphs that were built separately,
+    nodes that were found equal are linked by `_twin` to one end of a chain, as in union-find: without it, a node would
+    be compared once for every path from the root.
     """
 
     _hash: int = field(init=False, repr=False)
-    _twin: Node = field(init=False, repr=False)  # is not set before an equal node is met
-    _structure: tuple[int, str] = field(init=False, repr=False)  # is not set before `spelled` asks for it
+    _twin: Node = field(init=False, repr=False)  # set when an equal node is found
+    _structure: tuple[int, str] = field(init=False, repr=False)  # set when `spelled` needs it
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_hash", hash((type(self).__name__, *self.parts())))
@@ -50,7 +50,7 @@ class Node:
 def _last(node: Node) -> Node:
     """The end of the chain of nodes that were found equal to this one.
 
-    All nodes on the way are made to point to it: each look-up with a node that was built anew lengthens the chain.
+    All nodes on the way are made to point to it (path compression): each look-up with a new node lengthens the chain.
     """
     last = node
     while (twin := getattr(last, "_twin", None)) is not None:
@@ -66,16 +66,16 @@ _MOST_SPELLED = 64  # nodes, each counted once for every way to it
 
 
 def spelled(node: Node) -> str:
-    """The text of an expression, if that is short; else a name for its structure. Both are the same in every run.
+    """The text of an expression, if that is short; else a digest of its structure. Both are the same in every run.
 
-    The text of a graph with much sharing is that of a tree, and may have more characters than there is memory.
+    Text expands a graph with much sharing into a tree, which may not fit into memory.
     """
     count, name = _structure_of(node)
     return repr(node) if count <= _MOST_SPELLED else f"#{name}"
 
 
 def _structure_of(node: Node) -> tuple[int, str]:
-    """How many nodes there are on all ways from a node, itself included, and a digest of its structure."""
+    """The number of nodes on all paths from a node, itself included, with a cap, and a digest of its structure."""
     waiting = [node]
     while waiting:
         last = waiting[-1]
@@ -102,7 +102,7 @@ def _known_structure(node: Node) -> tuple[int, str]:
 
 
 def _nodes_in(part: object) -> Iterator[Node]:
-    """The nodes in a part of a node, be it a tuple of tuples."""
+    """The nodes in a part of a node, also in nested tuples."""
     if isinstance(part, Node):
         yield part
     elif isinstance(part, tuple):
@@ -111,7 +111,7 @@ def _nodes_in(part: object) -> Iterator[Node]:
 
 
 def _name(part: object) -> str:
-    """A part of a node as text, with names for the nodes in it."""
+    """A part of a node as text, with digests for the nodes in it."""
     if isinstance(part, Node):
         return _known_structure(part)[1]
     if isinstance(part, tuple):

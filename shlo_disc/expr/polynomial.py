@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias, TypeVar
 
 
 class Factor(Protocol):
-    """What products are made of: hashable, with a text that orders factors alike in every run."""
+    """A factor of products: hashable, with a text that orders factors the same in every run."""
 
     @property
     def order(self) -> str: ...

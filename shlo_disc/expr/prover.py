@@ -19,20 +19,20 @@ from shlo_disc.expr.scalar import Bounds, as_scalar
 
 DEPTH = 8  # nested steps of one proof; real proofs need three or four
 WORK = (
-    64  # terms of the dims in all steps of one proof, where real ones need two dozen: bounds what a hopeless one costs
+    64  # terms of the dims in all steps of one proof; successful ones need two dozen: bounds the cost of hopeless ones
 )
-# Combinations with assumptions in one proof, where real ones need at most five: bounds what each assumption costs.
+# Combinations with assumptions in one proof; successful ones need at most five: bounds the cost of each assumption.
 MOST_TRIES = 16
 HIGHEST_POWER = 1  # of a name that is written out
-MOST_SHIFTED = 512  # factors of a dim whose atoms are measured from their bounds, before equal terms are added up
+MOST_SHIFTED = 512  # factors of a dim whose atoms are shifted by their bounds, before like terms are combined
 
 
 class _HopelessError(Exception):
-    """A proof took more work than one that succeeds."""
+    """A proof exceeded its budget of work."""
 
 
 class Prover:
-    """Concludes from fixed assumptions; remembers its conclusions."""
+    """Proves claims from fixed assumptions, with memoization."""
 
     def __init__(self, given: Assumptions) -> None:
         self._given = given
@@ -41,7 +41,7 @@ class Prover:
         self._proofs: dict[Dim, bool] = {}
         self._data: dict[Data, Bounds] = {}
         self._known: dict[frozenset[Atom], list[Dim]] = {}
-        self._left = self._tries = 0  # of the work on the proof at hand
+        self._left = self._tries = 0  # budgets left to the current proof
 
     def interval(self, dim: Dim) -> Interval:
         """Bound a dim term by term; None: no bound."""
@@ -147,9 +147,9 @@ class Prover:
             return False
 
     def _is_proven_unfolded(self, dim: Dim) -> bool:
-        """Put what the latest name stands for; for one alone, as formulas that are written out grow with each.
+        """Retry with the latest name replaced by its formula; only that one, as the dim grows with each.
 
-        Powers of a name are left alone: written out they would be far longer than what got the name.
+        Powers of a name are not expanded: they would be far longer than the formula that got the name.
         """
         symbols, names = dim.symbols(), self._given.names
         latest = max((sym for sym in symbols if sym in names), key=names.place, default=None) if names else None
@@ -158,15 +158,15 @@ class Prover:
         return self._is_proven(dim.substitute({latest: names[latest]}))
 
     def _is_known(self, dim: Dim) -> bool:
-        """Whether it is what was assumed, or more by a sum of sizes: what proofs take apart they may not find again."""
+        """Whether it is an assumed dim plus something nonnegative; proof steps may decompose it beyond recognition."""
         lows = (self.interval(dim - one)[0] for one in self._known_about(dim, dim))
         return any(low is not None and low >= 0 for low in lows)
 
     def _known_about(self, dim: Dim, goal: Dim) -> list[Dim]:
         """The dims that were assumed never to be negative and share a symbol with this one.
 
-        What is assumed of sizes that become known during a call is checked there: only what is proven of all these
-        sizes may rest on it. Before that, it need not hold.
+        Assumptions about sizes that become known during a call are checked only then and need not hold before. So a
+        proof may use them only if its goal mentions all these sizes.
         """
         atoms = dim.symbols().union(dim.data())
         found = self._known.get(atoms)
@@ -185,7 +185,7 @@ class Prover:
         return None
 
     def _prove_ends(self, dim: Dim, index: Sym, depth: int) -> bool:
-        """A linear function of an index is least at one end of its range."""
+        """Prove it at both ends of an index range: a linear function is least at one of them."""
         split = dim.linear(index)
         assert split is not None, f"{dim} was chosen because it is linear in {index}"
         lower, upper = self._given.ranges[index]
@@ -201,7 +201,7 @@ class Prover:
         )
 
     def _prove_shifted(self, dim: Dim) -> bool:
-        """Measure every atom from its bound: b*s - b is b*t for s == 1 + t, and 9*b - b*s is b*u for s == 9 - u."""
+        """Shift every atom by its bound: b*s - b is b*t for s == 1 + t, and 9*b - b*s is b*u for s == 9 - u."""
 
         def from_below(atom: Atom) -> Dim:
             low, high = self._atom_interval(atom)
@@ -220,9 +220,9 @@ class Prover:
         return bool(falling) and self._is_a_sum_of_sizes(dim, from_the_side_that_counts)
 
     def _is_a_sum_of_sizes(self, dim: Dim, shift: Callable[[Atom], Dim]) -> bool:
-        """Whether no term is negative once every atom is measured from a bound.
+        """Whether no term is negative once every atom is shifted by a bound.
 
-        False too where that takes more than `MOST_SHIFTED` factors to write out.
+        Also False where that takes more than `MOST_SHIFTED` factors to write out.
         """
         left, shifted = MOST_SHIFTED, dict[Atom, Dim]()
         for factors, _ in dim.terms:
@@ -247,7 +247,7 @@ class Prover:
         return self._prove(Dim(polynomial.from_weights({each: w for each, w in left if each is not None})), depth)
 
     def _prove_without(self, dim: Dim, atom: Atom, depth: int) -> bool:
-        """Put the worst case for a quotient, a remainder or an extreme."""
+        """Substitute the worst case of a data atom, a quotient, a remainder or an extreme."""
         split = dim.linear(atom)
         if split is None:
             return False
@@ -275,7 +275,7 @@ class Prover:
         return found
 
     def _prove_data(self, split: tuple[Dim, Dim], ends: Bounds, depth: int) -> bool:
-        """An element lies between its bounds. That there is one does not say that these are in order."""
+        """Use that an element lies between its bounds, which are not known to be in order."""
         slope, rest = split
         low, high = self.interval(slope)
         rising, falling = low is not None and low >= 0, high is not None and high <= 0
@@ -304,10 +304,10 @@ class Prover:
         return False
 
     def _prove_from_known(self, dim: Dim, depth: int) -> bool:
-        """Take out nonnegative multiples of dims that are known not to be negative, as in Farkas' lemma.
+        """Subtract nonnegative multiples of dims that are known not to be negative, as in Farkas' lemma.
 
-        Whatever else a combination takes, it cancels the first term that may be negative; if only the constant is, the
-        bounds of the other terms are too weak, and any of them may go. Over the integers, k*e >= 0 follows from
+        Every combination must cancel the first term that may be negative; if only the constant is, the bounds of the
+        other terms are too weak, and any of them may be cancelled. Over the integers, k*e >= 0 follows from
         k*e + k - 1 >= 0.
         """
         if not self._given.known:
@@ -350,7 +350,7 @@ def _composites(dim: Dim) -> list[Atom]:
 
 @dataclass(frozen=True, slots=True)
 class _ByIntervals:
-    """Judges by intervals alone: what is asked within a proof must not start another one."""
+    """Judges by intervals alone, as a query within a proof must not start another proof."""
 
     prover: Prover
 

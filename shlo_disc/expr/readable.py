@@ -1,4 +1,4 @@
-"""Sizes as the user thinks of them: `b`, where `8*b_by_8` is what is computed with."""
+"""Sizes in the user's terms: `b` instead of the internal `8*b_by_8`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def quotients(definitions: tuple[tuple[Sym, Dim], ...], substitution: Mapping[At
 
 
 def readable(dim: Dim, known: Quotients) -> Dim:
-    """Write `k*q` as the size that it is, and any other `q` as its division.
+    """Write `k*q` as the size that it equals, and any other `q` as a division.
 
     >>> from shlo_disc.expr.dim import symbol
     >>> readable(16 * symbol("q") * symbol("s") + symbol("q"), {Sym("q"): (8, symbol("b"))})

@@ -1,8 +1,7 @@
-"""Scalars: what one element of a tensor is.
+"""Scalars: expressions for one element of a tensor.
 
 A scalar is a graph of frozen nodes, each with a dtype. Rules differ by dtype: `x*0 -> 0` holds for
-integers only, because NaN and infinity are values like any other. Traverse with `match` and
-`assert_never`.
+integers only, because floats may be NaN or infinite. Traverse with `match` and `assert_never`.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType
 
 Index: TypeAlias = tuple[Dim, ...]
-Bounds: TypeAlias = tuple[Dim | None, Dim | None]  # of integers, ends included; None: as far as the type goes
+Bounds: TypeAlias = tuple[Dim | None, Dim | None]  # of integers, inclusive; None: the end of the type's range
 NO_BOUNDS: Bounds = (None, None)
 
 
 def neutral(fn: BinaryFn, dtype: DType) -> float | int | bool:
-    """The identity of a simple operation, as Python's number."""
+    """The identity element of a simple operation, as a Python number."""
     match fn:
         case BinaryFn.ADD | BinaryFn.OR | BinaryFn.XOR:
             return False if dtype.is_bool else 0.0 if dtype.is_float else 0
@@ -42,7 +41,7 @@ def neutral(fn: BinaryFn, dtype: DType) -> float | int | bool:
 
 
 class Loadable(Protocol):
-    """Anything that elements are loaded from: a tensor, a scratch buffer. `bounds` hold for every element there is."""
+    """A source of loads: a tensor, a scratch buffer. `bounds` hold for all its elements."""
 
     @property
     def name(self) -> str: ...
@@ -60,7 +59,7 @@ class Const(Node):
     dtype: DType
 
     def parts(self) -> tuple[object, ...]:
-        # 0.0 == -0.0 and nan != nan, but a literal is the same literal only if its spelling is
+        # literals are compared by spelling, as 0.0 == -0.0 and nan != nan
         return (repr(self.value), self.dtype)
 
 
@@ -101,7 +100,7 @@ class Binary(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compare(Node):
-    """i1. `total`: IEEE total order of floats (StableHLO's TOTALORDER)."""
+    """A comparison, of type i1. `total`: IEEE total order of floats (StableHLO's TOTALORDER)."""
 
     direction: Direction
     a: Scalar
@@ -157,9 +156,9 @@ class ReducePrecision(Node):
 class FromDim(Node):
     """The value of a dim (a size or an index) as an integer, float or complex element.
 
-    An integer type holds the dim: nothing wraps around here, so the element may be used as the dim again. Where that
-    is not proven, the element is `Convert(FromDim(dim, I64), dtype)`. `within`: an integer type that holds the dim of
-    another element.
+    An integer `dtype` holds the dim without wrapping, so the element may be used as the dim again. Where that is not
+    proven, the element is `Convert(FromDim(dim, I64), dtype)`. `within`: for other dtypes, an integer type that holds
+    the dim.
     """
 
     dim: Dim
@@ -169,7 +168,7 @@ class FromDim(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InRange(Node):
-    """i1: `lower <= dim < upper`, decided on indices (pad, concatenate, scatter)."""
+    """Whether `lower <= dim < upper`, as i1: a condition on indices (pad, concatenate, scatter)."""
 
     dim: Dim
     lower: Dim
@@ -214,6 +213,6 @@ Scalar: TypeAlias = (
 
 
 def as_scalar(node: Node) -> Scalar:
-    """Give the formula of a data atom its type, which `dim` cannot name."""
+    """Give the formula of a data atom its type, which `dim` cannot import."""
     assert isinstance(node, Scalar), f"a data atom holds {type(node).__name__}, expected a scalar"
     return node

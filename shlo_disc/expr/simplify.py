@@ -3,7 +3,7 @@
 Equal means equal in every bit but the payload of NaNs, for every value of the operands: floats are
 never reassociated, and `x + 0.0` stays (it turns -0.0 into 0.0). Constants are folded where the
 result is fixed by the type: integers wrap, floats round once; a function whose last bit depends on
-who computes it is left to generated code. `facts` say where arithmetic of dims is that of integers.
+the implementation is left to generated code. `facts` prove where arithmetic of dims equals that of integers.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ FALSE = Const(False, DType.I1)
 
 
 def simplify(node: Scalar, facts: Facts = NOTHING) -> Scalar:
-    """Simplify one node whose operands are simple already.
+    """Simplify one node whose operands are already simplified.
 
     >>> from shlo_disc.expr.dim import const
     >>> x = FromDim(const(3), DType.F32)
@@ -233,7 +233,7 @@ def _is(x: Scalar, value: float) -> bool:
 
 
 def _either(fn: BinaryFn, a: Scalar, b: Scalar, facts: Facts) -> Scalar | None:
-    """Use what holds for integers and floats alike."""
+    """Apply the rules that hold for integers and floats alike."""
     match fn:
         case BinaryFn.MULTIPLY if _is(a, 1):  # 1*x -> x
             return b
@@ -250,7 +250,7 @@ def _either(fn: BinaryFn, a: Scalar, b: Scalar, facts: Facts) -> Scalar | None:
 
 
 def _arithmetic(fn: BinaryFn, a: Scalar, b: Scalar) -> Scalar | None:
-    """Use what holds for floats."""
+    """Apply the rules for floats."""
     match fn:
         case BinaryFn.ADD if _is(b, -0.0):
             return a
@@ -282,7 +282,7 @@ def _exact_reciprocal(x: Const) -> Const | None:
 
 
 def _integer(fn: BinaryFn, a: Scalar, b: Scalar, facts: Facts) -> Scalar | None:
-    """Use what holds for integers and booleans."""
+    """Apply the rules for integers and booleans."""
     if fn in dim_values.RING and a.dtype.is_integer and (found := dim_values.ring(fn, a, b, facts)) is not None:
         return found
     if isinstance(a, Const) and (found := _absorbed(fn, b, a)) is not None:
@@ -323,7 +323,7 @@ def _absorbed(fn: BinaryFn, x: Scalar, known: Const) -> Scalar | None:
 
 
 def _equality(direction: Direction, a: Scalar, b: Scalar) -> Scalar | None:
-    """Comparing a boolean, or one that was converted to a number, with a literal."""
+    """Simplify a comparison of a boolean, or one that was converted to a number, with a literal."""
     if isinstance(a, Const):
         a, b = b, a
     inner = a.x if isinstance(a, Convert) else a
@@ -334,7 +334,7 @@ def _equality(direction: Direction, a: Scalar, b: Scalar) -> Scalar | None:
 
 
 def _compare_dims(node: Compare) -> Scalar | None:
-    """Decide if the difference is a constant."""
+    """Decide a comparison of dims whose difference is a constant."""
     a, b = dim_values.exact_dim(node.a), dim_values.exact_dim(node.b)
     difference = None if a is None or b is None else (a - b).constant
     if difference is None:
@@ -344,7 +344,7 @@ def _compare_dims(node: Compare) -> Scalar | None:
 
 
 def _is_held(first: DType, second: DType, third: DType) -> bool:
-    """Whether a number that goes by way of a float is held at the limits of an integer type, not wrapped around it."""
+    """Whether an integer converted by way of a float saturates at the limits of an integer type instead of wrapping."""
     return first.is_integer and not second.is_integer and third.is_integer and not third.holds(first)
 
 

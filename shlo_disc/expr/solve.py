@@ -29,8 +29,8 @@ from shlo_disc.expr.layered import Layered
 from shlo_disc.expr.naming import closure, is_large
 from shlo_disc.expr.prover import Prover
 
-MOST_PRODUCTS = 12  # rules about products; what more equations say is used for comparisons only
-MOST_DEFINITIONS = 24  # beyond which equations of products no longer introduce quotients, of which there may be no end
+MOST_PRODUCTS = 12  # rules about products; further equations are used for comparisons only
+MOST_DEFINITIONS = 24  # beyond which equations of products introduce no more quotients, which might never end
 
 
 Solved: TypeAlias = "tuple[Sym, Solved] | None"
@@ -86,10 +86,10 @@ def add_nonnegative(system: System, dim: Dim) -> System:
 
 
 def _parts(dim: Dim, prover: Prover) -> list[Dim]:
-    """List what `dim >= 0` says without its extremes and quotients.
+    """List dims without an extreme or a quotient that are nonnegative if `dim >= 0`.
 
-    min(a, b) >= c says it of both, max(a, b) >= c of the one that is left if the other is known to be less than c,
-    and a // k >= c of a.
+    min(a, b) >= c bounds both, max(a, b) >= c the one that is left if the other is known to be less than c, and
+    a // k >= c bounds a.
     """
     for factors, weight in dim.terms:
         if len(factors) != 1 or (split := dim.linear(factors[0])) is None:
@@ -150,7 +150,7 @@ def add_zero(system: System, dim: Dim) -> System:
         coefficient, rest = split
         return _replace(system, atom, -rest if coefficient.constant == 1 else rest)
     for factors, weight in dim.terms if len(system.defined) < MOST_DEFINITIONS else ():
-        # 2*a + rest == 0 says that 2 divides the rest
+        # 2*a + rest == 0 implies that 2 divides the rest
         if len(factors) == 1 and dim.linear(factors[0]) is not None and isinstance(factors[0], Sym):
             rest = dim - weight * of(factors[0])
             smaller = add_multiple(system, abs(weight), rest)
@@ -166,9 +166,9 @@ def rank(product: Product) -> tuple[int, list[str]]:
 
 
 def _add_product(system: System, dim: Dim) -> System:
-    """Use an equation without a symbol to solve for: its last product stands for the rest from there on.
+    """Use an equation without a symbol to solve for as a rule: its last product is replaced by the rest from here on.
 
-    As in Buchberger's algorithm, what two such rules say about a product that both apply to is a new equation.
+    As in Buchberger's algorithm, two such rules that apply to the same product give a new equation.
     """
     given = system.given
     last, weight = max(dim.terms, key=lambda term: rank(term[0]))
@@ -193,12 +193,12 @@ def _add_product(system: System, dim: Dim) -> System:
 
 
 def _mentions(rule: tuple[Product, Dim], product: Product) -> bool:
-    """Whether a rule is about multiples of a product."""
+    """Whether a rule contains a multiple of a product."""
     return any(polynomial.cancel(factors, product) is not None for factors in (rule[0], *(f for f, _ in rule[1].terms)))
 
 
 def add_definition(system: System, sym: Sym, dim: Dim) -> System:
-    """Introduce `sym` for a canonical dim, if an equation can be solved so that it stands for a symbol."""
+    """Introduce `sym` for a canonical dim, if the equation of both can be solved for another symbol."""
     defined = system.defined
     if isinstance(atom := dim.atom, Sym) and atom in defined and atom not in system.given.names:
         renamed = {sym if each == atom else each: value for each, value in defined.items()}
@@ -212,20 +212,20 @@ def add_definition(system: System, sym: Sym, dim: Dim) -> System:
 
 
 def add_name(system: System, sym: Sym, dim: Dim) -> System:
-    """Let the new symbol `sym` stand for a large canonical dim in what is written from here on."""
+    """Let the new symbol `sym` stand for a large canonical dim from here on."""
     low, high = system.rules.prover.interval(dim)
     given = system.given.with_name(sym, dim).with_limit(sym, (low, high))
     return replace(system, given=given, defined=system.defined.with_entry(sym, in_raw(system, dim)))
 
 
 def settle_names(system: System) -> System:
-    """Use what became known after names were given: equal dims have one name, and small ones none."""
+    """Use what became known after dims were named: equal dims get one name, and small ones none."""
     known = dict[Dim, Sym]()
     for sym in tuple(system.given.names):
-        if sym not in system.given.names:  # another one was replaced, and with it this one
+        if sym not in system.given.names:  # it was removed when another one was replaced
             continue
         dim = system.rules.dim(system.given.names[sym])
-        if sym in closure(dim.symbols(), system.given.names):  # a rule about products says that the formula is the name
+        if sym in closure(dim.symbols(), system.given.names):  # a rule about products gave the name itself
             continue
         if not is_large(dim):
             system = _replace(system, sym, dim)
@@ -244,7 +244,7 @@ def in_raw(system: System, dim: Dim) -> Dim:
 
 
 def _without_common_factor(system: System, dim: Dim) -> Dim:
-    """b*s - b*t == 0 says s == t if b cannot be 0."""
+    """Divide by common factors: b*s - b*t == 0 implies s == t if b cannot be 0."""
     weight = polynomial.content(dim.terms)
     if weight > 1:
         dim = scale_down(dim, weight)
@@ -258,7 +258,7 @@ def _without_common_factor(system: System, dim: Dim) -> Dim:
 
 
 def _solve_remainder(system: System, dim: Dim) -> System | None:
-    """Use that `x % k == c` says that k divides x - c, and `x % k == y % k` that it divides x - y."""
+    """Use that `x % k == c` implies that k divides x - c, and `x % k == y % k` that it divides x - y."""
     variable, offset = split_constant(dim)
     atoms = [(factors[0], weight) for factors, weight in variable.terms if len(factors) == 1 and abs(weight) == 1]
     remainders = [(atom, weight) for atom, weight in atoms if isinstance(atom, Mod)]
@@ -280,7 +280,7 @@ def _solve_remainder(system: System, dim: Dim) -> System | None:
 def _pick(system: System, dim: Dim) -> Atom | None:
     """Pick the atom to solve for.
 
-    Data goes before symbols of the program, those before fresh symbols, late ones before early.
+    Data is preferred to symbols of the program, those to fresh symbols, and of each kind the last one in order.
     """
     best: tuple[tuple[bool, bool, str], Atom] | None = None
     for factors, weight in dim.terms:
@@ -301,13 +301,13 @@ def _is_solvable(system: System, dim: Dim, atom: Atom) -> bool:
     split = None if atom in given.ranges else dim.linear(atom)
     if split is None or split[0].constant is None:
         return False
-    if is_large(split[1]):  # it would be written out wherever the atom is
+    if is_large(split[1]):  # it would be written out at every use of the atom
         return False
     return not isinstance(atom, Sym) or atom not in closure(split[1].symbols(), given.names)
 
 
 def _replace(system: System, atom: Atom, value: Dim) -> System:
-    """Use an equation: put `value` for `atom` in everything that is known of it."""
+    """Use an equation: substitute `value` for `atom` in all assumptions about it."""
     given = system.given
     step = Canonical(Assumptions(Layered({atom: value})))
     left, bounds = _without(given, atom, step)
@@ -331,7 +331,7 @@ def _replace(system: System, atom: Atom, value: Dim) -> System:
 
 
 def _unnamed(system: System, dim: Dim) -> Dim:
-    """Write out what is one name: solved for the name, an equation would write out its formula wherever the name is."""
+    """Write out a dim that is a name: else an equation solved for the name would write its formula at every use."""
     formula = system.given.names.get(atom) if isinstance(atom := dim.atom, Sym) else None
     return dim if formula is None else formula
 
@@ -341,7 +341,7 @@ def _speaks_of(dim: Dim, atom: Atom) -> bool:
 
 
 def _without(given: Assumptions, atom: Atom, step: Canonical) -> tuple[Assumptions, list[Dim]]:
-    """What is left if `step` replaces an atom, and what is to be assumed again: dims that are never negative."""
+    """The assumptions left after `step` replaces an atom, and those to make again: dims that are never negative."""
     bounds = list[Dim]()
     known, limits, names = given.known, given.limits, given.names
     for key in given.keys_of(atom, "known"):

@@ -1,11 +1,11 @@
-"""Which names of users may be names of symbols."""
+"""Decides which user-given names may be names of symbols."""
 
 from __future__ import annotations
 
 import unicodedata
 from keyword import iskeyword
 
-# What formulas call; no symbol may hide it.
+# Functions that formulas call, which no symbol may shadow.
 _FUNCTIONS = frozenset({"floordiv", "mod", "min", "max", "data", "non_negative"})
 _LONGEST = 100
 

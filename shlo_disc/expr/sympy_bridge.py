@@ -91,7 +91,7 @@ def _atom(atom: Atom) -> Formula:
 
 
 def size_to_sympy(size: SizeExpr, known: Mapping[str, SizeExpr]) -> Formula:
-    """Write a size of an artifact; `known` gives symbols in terms of others, a symbol of itself stays.
+    """Write a size of an artifact; `known` gives symbols in terms of others, and one given as itself stays.
 
     >>> from shlo_disc.size_expr import SizeOp
     >>> size_to_sympy(SizeOp("*", (64, SizeOp("max", ("n", "m")))), {"n": SizeOp("*", (2, "k")), "k": "k"})
@@ -122,7 +122,7 @@ class _SizeWriter:
                 return _function("floor")(operands[0] / operands[1])
             case "%":
                 return _function("Mod")(*operands)
-            case "min" | "max":  # as it is: which of many sums is the largest takes SymPy minutes to ask
+            case "min" | "max":  # unevaluated: SymPy may take minutes to compare many sums
                 return _function(size.fn.capitalize())(*operands, evaluate=False)
 
     def _symbol(self, name: str) -> Formula:

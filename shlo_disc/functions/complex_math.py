@@ -1,7 +1,7 @@
-"""Functions of complex numbers in NumPy, with infinite parts and NaN as XLA has them on the CPU.
+"""Functions of complex numbers in NumPy, with infinite parts and NaN as in XLA on the CPU.
 
-NumPy follows C99 (Annex G), which knows limits: `exp(-inf + i inf)` is 0. XLA computes parts of formulas like
-`e^x cos y`, of which an infinite angle or a NaN leaves nothing. All is computed in doubles.
+NumPy follows C99 (Annex G), which defines limits: `exp(-inf + i inf)` is 0. XLA computes parts by formulas like
+`e^x cos y`, which are NaN for an infinite angle or a NaN. All is computed in doubles.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _made(real: Array, imaginary: Array) -> Array:
 
 
 def _unknown(function: Callable[[Array], Array], where: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """The function, but NaN where little is known of the operand."""
+    """The function, but NaN where `where` holds for the operand."""
 
     def extended(x: Array) -> Array:
         x = x.astype(np.complex128)
@@ -47,7 +47,7 @@ def _expm1(x: Array) -> Array:
 
 
 def _log1p(x: Array) -> Array:
-    """By the square of the modulus less 1 where that is small."""
+    """For small x, compute from the square of the modulus less 1."""
     near = np.abs(x) < 0.5
     t = np.where(near, np.real(x), 0.0)
     small = 0.5 * np.log1p(t * (2 + t) + np.where(near, np.imag(x), 0.0) ** 2)
@@ -56,12 +56,12 @@ def _log1p(x: Array) -> Array:
 
 def _logistic(x: Array) -> Array:
     falls = np.real(x) < 0
-    power = np.exp(np.where(falls, x, -x))  # not a large one: e^710 is infinite
+    power = np.exp(np.where(falls, x, -x))  # at most 1: e^710 overflows
     return np.where(falls, power, 1) / (1 + power)
 
 
 def sign(x: Array) -> Array:
-    """The number of modulus 1 in the same direction; of 0, that 0."""
+    """The number of modulus 1 in the same direction; zeros are themselves."""
     size = np.where(x == 0, 1, absolute(x))
     return np.where(x == 0, x, _made(np.real(x) / size, np.imag(x) / size))
 
@@ -78,12 +78,12 @@ def _rsqrt(x: Array) -> Array:
 
 
 def cbrt(x: Array) -> Array:
-    """The root next to the positive numbers."""
+    """The root nearest to the positive numbers."""
     return np.cbrt(np.abs(x)) * np.exp(1j * np.angle(x) / 3)
 
 
 def divide(a: Array, b: Array) -> Array:
-    """The quotient: by 0 it is each part by 0, and infinite if it is of what is infinite by what is not."""
+    """The quotient; by 0, each part is divided by the real part of b; infinite where a is infinite and b is not."""
     kind, a, b = a.dtype, a.astype(np.complex128), b.astype(np.complex128)
     found = np.where(b == 0, _made(np.real(a) / np.real(b), np.imag(a) / np.real(b)), _by_larger_part(a, b))
     one, other = _signs_of_infinities(a), _signs_of_infinities(b)

@@ -1,4 +1,4 @@
-"""How two elements are compared."""
+"""Directions of comparisons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""StableHLO's elementwise functions in NumPy, where the two differ (division by 0, shifts, saturation, NaN)."""
+"""StableHLO's elementwise functions in NumPy, where its own differ (division by 0, shifts, saturation, NaN)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Function: TypeAlias = Callable[..., Array]
 
 
 def cast(x: Array, dtype: DType) -> Array:
-    """Give a result its type: rounds floats that were computed in a wider type."""
+    """Convert a result to its type: rounds floats that were computed in a wider type."""
     return np.asarray(x).astype(numpy_dtype(dtype), copy=False)
 
 
 def wide(x: Array) -> Array:
-    """Compute narrow floats in f32, and integers of fewer than 8 bits in 8."""
+    """Widen narrow floats to f32, and integers of fewer than 8 bits to 8, for computation."""
     if _is_narrow_integer(x):
         return x.astype(np.uint8 if x.dtype.name.startswith("u") else np.int8)
     return x.astype(np.float32) if _is_narrow_float(x) else x
@@ -46,7 +46,7 @@ def _plain(x: Array) -> Array:
 
 
 def width(x: Array) -> int:
-    """The bits of an integer."""
+    """The number of bits of an integer."""
     return _WIDTHS.get(x.dtype.name, 8 * x.dtype.itemsize)
 
 
@@ -67,7 +67,7 @@ def minimum(a: Array, b: Array) -> Array:
 
 
 def extreme(function: np.ufunc, x: Array, dims: tuple[int, ...]) -> Array:
-    """Reduce by np.maximum or np.minimum, but by the order of zeros that `maximum` and `minimum` have."""
+    """Reduce by np.maximum or np.minimum, with zeros ordered as by `maximum` and `minimum`."""
     found = np.asarray(function.reduce(x, axis=dims))
     if x.dtype.kind != "f":
         return found
@@ -117,7 +117,7 @@ def convert(x: Array, dtype: DType) -> Array:
 
 
 def _rounded_to_odd(x: Array) -> Array:
-    """Make f32 of f64 so that rounding once more, to a much narrower type, is rounding the whole number."""
+    """Round f64 to f32 so that rounding once more, to a much narrower type, gives the correctly rounded number."""
     near = x.astype(np.float32)
     again = near.astype(np.float64)
     bits = near.view(np.uint32) - (np.abs(again) > np.abs(x))
@@ -161,7 +161,7 @@ def reduce_precision(x: Array, exponent_bits: int, mantissa_bits: int) -> Array:
 
 
 def on_wide(function: Function, of_complex: Function | None = None) -> Function:
-    """A function of arrays that are not narrow as one of any; `of_complex` takes its place for complex numbers."""
+    """Extend a function to narrow types by widening; `of_complex` replaces it for complex numbers."""
 
     def on_any(x: Array) -> Array:
         return of_complex(x) if of_complex is not None and x.dtype.kind == "c" else function(wide(x))
@@ -170,7 +170,7 @@ def on_wide(function: Function, of_complex: Function | None = None) -> Function:
 
 
 def on_wide_pair(function: Function) -> Function:
-    """A function of two arrays that are not narrow as one of any two arrays."""
+    """Extend a function of two arrays to narrow types by widening."""
 
     def on_any(a: Array, b: Array) -> Array:
         return function(wide(a), wide(b))
@@ -192,7 +192,7 @@ def logistic(x: Array) -> Array:
     """1 / (1 + e^-x), in double precision."""
     x = x.astype(np.float64)
     falls = x < 0
-    power = np.exp(np.where(falls, x, -x))  # not a large one: e^710 is infinite
+    power = np.exp(np.where(falls, x, -x))  # at most 1: e^710 overflows
     return np.where(falls, power, 1) / (1 + power)
 
 
@@ -202,7 +202,7 @@ def rsqrt(x: Array) -> Array:
 
 
 def round_half_away(x: Array) -> Array:
-    """The nearest whole number; of two, the one farther from 0."""
+    """The nearest whole number; ties go away from 0."""
     whole = np.trunc(x)
     return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(1, x), whole).astype(x.dtype)
 
@@ -223,7 +223,7 @@ def leading_zeros(x: Array) -> Array:
 
 
 def divide(a: Array, b: Array) -> Array:
-    """The quotient: truncated, -1 or the largest number by 0, and wrapped if it overflows, for integers."""
+    """The quotient; for integers it is truncated, -1 or the largest number by 0, and wrapped if it overflows."""
     a, b = wide(a), wide(b)
     if a.dtype.kind not in "iu":
         return complex_math.divide(a, b) if a.dtype.kind == "c" else a / b
@@ -237,7 +237,7 @@ def divide(a: Array, b: Array) -> Array:
 
 
 def remainder(a: Array, b: Array) -> Array:
-    """The remainder, with the sign of the dividend; the dividend by 0, for integers."""
+    """The remainder, with the sign of the dividend; for integers, by 0 it is the dividend."""
     a, b = wide(a), wide(b)
     if a.dtype.kind not in "iu":
         return np.fmod(a, b)
@@ -256,7 +256,7 @@ def power(a: Array, b: Array) -> Array:
     """The power; of integers modulo 2^bits, and truncated where the exponent is negative."""
     a, b = wide(a), wide(b)
     if a.dtype.kind not in "iu":
-        # NumPy makes a root of an exponent of 0.5 without dims, which differs at -0 and -inf
+        # NumPy replaces a rank-0 exponent of 0.5 by a root, which differs at -0 and -inf
         return np.power(np.atleast_1d(a), np.atleast_1d(b)).reshape(np.broadcast(a, b).shape)
     magnitude = np.power(a, np.where(b < 0, 0, b).astype(a.dtype))
     odd = (b & 1).astype(bool)
@@ -280,17 +280,17 @@ def _shift(x: Array, amount: Array, *, left: bool, arithmetic: bool = False) -> 
 
 
 def shift_left(x: Array, amount: Array) -> Array:
-    """Bits moved up; 0 if the distance is negative or too large."""
+    """Shift bits left; 0 if the distance is negative or too large."""
     return _shift(x, amount, left=True)
 
 
 def shift_right_logical(x: Array, amount: Array) -> Array:
-    """Bits moved down, zeros moved in; 0 if the distance is negative or too large."""
+    """Shift bits right, filling with zeros; 0 if the distance is negative or too large."""
     return _shift(x, amount, left=False)
 
 
 def shift_right_arithmetic(x: Array, amount: Array) -> Array:
-    """Bits moved down, signs moved in; all of them if the distance is negative or too large."""
+    """Shift bits right, filling with the sign; all bits are the sign if the distance is negative or too large."""
     return _shift(x, amount, left=False, arithmetic=True)
 
 

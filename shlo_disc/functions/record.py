@@ -1,4 +1,4 @@
-"""What the compiler knows about an elementwise function, as one frozen record."""
+"""The definition of an elementwise function as one frozen record."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FLOAT_OR_COMPLEX = TypeKind.FLOAT | TypeKind.COMPLEX
 
 
 class Prefix(StrEnum):
-    """What stands before a function's name in the name of an op."""
+    """The prefix of a function's name in the name of an op."""
 
     STABLEHLO = "stablehlo."
     CHLO = "chlo."
@@ -32,8 +32,8 @@ class DialectOp:
     """An op of a dialect that computes a function.
 
     `prefix` and the function's name are its name. `takes`: the kinds of all operands; `gives`: those of the result,
-    which has the operands' type if it is None. `operands`, `result`: what errors call them; without names operands are
-    `operand`, or `lhs` and `rhs`. `accuracy`: a program may ask for a `result_accuracy`.
+    which has the operands' type if it is None. `operands`, `result`: their names in errors; by default operands are
+    `operand`, or `lhs` and `rhs`. `accuracy`: a program may request a `result_accuracy`.
     """
 
     prefix: Prefix
@@ -73,9 +73,9 @@ class Elementwise:
     """A function of the elements at one index.
 
     `arity`: how many elements it takes, 1 or 2. `ops` are those of the dialects that compute it. `reference` is written
-    independently of the function's element rule and of `evaluate`: the oracle; it also says for which kinds of elements
-    the function has a meaning. `exact`: nothing is rounded, in any implementation. `cost`: of an element, beside an
-    addition of a CPU's vectors; roughly, their order is what matters.
+    independently of the function's element rule and of `evaluate`: the oracle; it also determines for which kinds of
+    elements the function is defined. `exact`: nothing is rounded, in any implementation. `cost`: of an element,
+    relative to an addition in a CPU's vector unit; approximate, only their order matters.
     """
 
     name: str
@@ -92,7 +92,7 @@ class ElementFunction(Elementwise):
     """An elementwise function that is a node of element formulas.
 
     `code` is the function of the device headers (`device/math`, `device/values`) that generated code calls, overloaded
-    by type. `evaluate` computes it with NumPy, of arrays of one type; what it gives may be wider than the result.
+    by type. `evaluate` computes it with NumPy, of arrays of one type; its result may be wider than the op's.
     """
 
     code: str

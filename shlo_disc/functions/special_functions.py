@@ -1,4 +1,4 @@
-"""CHLO's functions that NumPy lacks, as constants are computed: by SciPy, in double precision."""
+"""CHLO's functions that NumPy lacks, for the evaluation of constants: by SciPy, in double precision."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def _special(name: str) -> Callable[..., Array]:
 
 
 def from_scipy(name: str) -> Callable[..., Array]:
-    """Give a function of SciPy; it is imported when it is called.
+    """Return a function of SciPy, imported when it is called.
 
-    Raises `ShloDiscError` if that is not installed.
+    Raises `ShloDiscError` if SciPy is not installed.
     """
     return lambda *operands: _special(name)(*[x.astype(np.float64) for x in operands])
 
 
 def odd_from_scipy(name: str) -> Callable[[Array], Array]:
-    """The same for an odd function of one number, which keeps the sign of 0: SciPy's may not."""
+    """The same for an odd function of one number; keeps the sign of 0, which SciPy's may lose."""
     function = from_scipy(name)
     return lambda x: np.copysign(np.abs(function(x)), x.astype(np.float64))
 
@@ -44,15 +44,15 @@ def lgamma(x: Array) -> Array:
 
 
 def digamma(x: Array) -> Array:
-    """The derivative of lgamma; NaN at its poles, as XLA has it."""
+    """The derivative of lgamma; NaN at its poles, as in XLA."""
     x = x.astype(np.float64)
     return np.where((x <= 0) & (x == np.floor(x)), np.nan, _special("digamma")(x))
 
 
 def zeta(x: Array, q: Array) -> Array:
-    """The sum of (q + k)^-x for k >= 0; where q < 0, for whole x, pairs of terms about 0, and SciPy's rest.
+    """The sum of (q + k)^-x for k >= 0; for q < 0 and whole x, pairs of terms about 0, and SciPy's for the rest.
 
-    Its poles are infinite for even x and NaN else, as XLA has it; 1000 terms are enough for tests.
+    Its poles are infinite for even x and NaN otherwise, as in XLA; 1000 terms are enough for tests.
     """
     x, q = np.broadcast_arrays(x.astype(np.float64), q.astype(np.float64))
     whole_x, pole = (x == np.floor(x)) & np.isfinite(x), (q <= 0) & (q == np.floor(q))
@@ -86,7 +86,7 @@ def polygamma(n: Array, x: Array) -> Array:
 
 
 def asin_acos_kernel(z: Array) -> Array:
-    """Give w: asin(z) = (atan2(re z, re w), sign(im z) im w), acos(z) = (atan2(re w, re z), -sign(im z) im w)."""
+    """Return w: asin(z) = (atan2(re z, re w), sign(im z) im w), acos(z) = (atan2(re w, re z), -sign(im z) im w)."""
     kind, z = z.dtype, z.astype(np.complex128)
     upper, angle = np.empty_like(z), np.abs(np.imag(z))
     upper.real, upper.imag = np.real(z), angle

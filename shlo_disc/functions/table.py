@@ -17,5 +17,5 @@ BY_OP: Mapping[str, tuple[Elementwise, DialectOp]] = {
 
 
 def operand_names(function: Elementwise, op: DialectOp) -> tuple[str, ...]:
-    """What errors call the operands of an op."""
+    """The names of an op's operands in errors."""
     return op.operands or (("operand",), ("lhs", "rhs"))[function.arity - 1]

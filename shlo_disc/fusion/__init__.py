@@ -1,5 +1,5 @@
-"""Which ops share a kernel, and what that costs.
+"""Fusion: which ops share a kernel, and what that costs.
 
-In: a program. Out: a plan of groups, with the reasons for what was refused. Rules for merges may be added; costs are
+In: a program. Out: a plan of groups, with the reasons for refused merges. Extension points: rules for merges. Costs are
 formulas of sizes.
 """

@@ -1,4 +1,4 @@
-"""Which groups of a fusion plan are attention together."""
+"""Finds groups of a fusion plan that together are attention."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shlo_disc.kernels.op_graph import group_inputs
 
 
 def merge_attention(plan: FusionPlan, body: Body, context: Context) -> FusionPlan:
-    """Make one group of a product, the softmax of its rows, and the product that alone reads the softmax."""
+    """Merge a product, the softmax of its rows, and the only product that reads the softmax into one group."""
     merger = _AttentionMerger(plan, body, context)
     return merger.run()
 
@@ -26,7 +26,7 @@ class _AttentionMerger:
         self.plan, self.view = plan, PlanView(plan, body, context)
         self.ability = context.abilities.attention
         self.decisions = list[Decision]()
-        self.again = set[int]()  # groups that kernels have copies of
+        self.again = set[int]()  # ids of groups that merged kernels recompute
 
     def run(self) -> FusionPlan:
         merged, gone, apart = dict[int, Group](), set[int](), dict[int, tuple[Group, ...]]()
@@ -49,12 +49,12 @@ class _AttentionMerger:
         return FusionPlan(self._read(groups), (*before, *self.decisions))
 
     def _read(self, groups: Sequence[Group]) -> tuple[Group, ...]:
-        """All groups but those that everyone has a copy of."""
+        """All groups except recomputed ones that no group reads any more."""
         read = {t for group in groups for t in self.view.read_by(group)} | self.view.outputs
         return tuple(group for group in groups if id(group) not in self.again or not read.isdisjoint(group.roots))
 
     def _chains(self, last: Group) -> list[tuple[Group, ...]]:
-        """First product, groups of rows with two reductions in all, and this product: whatever could be attention."""
+        """Candidates that end in `last`: a first product, row groups with two reductions in all, and `last`."""
         if last.kind is not GroupKind.DOT:
             return []
         chains = list[tuple[Group, ...]]()
@@ -68,9 +68,9 @@ class _AttentionMerger:
         return chains
 
     def _merge(self, chain: tuple[Group, ...]) -> tuple[Group, tuple[Group, ...], dict[int, tuple[Group, ...]]] | None:
-        """The group that stands for a chain, for which groups it does, and what these stored for others, by group.
+        """Merge a chain; return its group, the groups it replaces, and the masks they stored for others, by group.
 
-        If need be the chain has copies of its operands.
+        The group also computes copies of its operands in another layout, if the kernel can be built so.
         """
         last = chain[-1]
         inner, masks = self._without_masks(chain)
@@ -92,7 +92,7 @@ class _AttentionMerger:
         return found
 
     def _without_masks(self, chain: tuple[Group, ...]) -> tuple[tuple[Group, ...], dict[int, tuple[Group, ...]]]:
-        """The chain, and as groups of their own what it stores for other layers without need of its scores: masks."""
+        """The chain without masks that it stores for other layers, and these masks as groups of their own, by group."""
         inside = {id(group) for group in chain}
         inner, masks = list[Group](), dict[int, tuple[Group, ...]]()
         for group in chain:
@@ -117,7 +117,7 @@ class _AttentionMerger:
         )
 
     def _refusal(self, whole: Group) -> str:
-        """Why these ops are not attention that reads what is in memory."""
+        """Why these ops are not attention on operands in memory; empty if they are."""
         built = read_attention(whole, self.view.facts, self.view.producers)
         if isinstance(built, str):
             return built
@@ -130,27 +130,27 @@ class _AttentionMerger:
         return self.view.absent(tensors)
 
     def _copies(self, chain: tuple[Group, ...]) -> tuple[Group, ...]:
-        """Groups that only bring queries, keys or values into another form for these products."""
+        """Groups that only copy queries, keys or values into another layout for these products."""
         below = [g for group in (chain[0], chain[-1]) for g in self.view.below(group, GroupKind.ROWS) if g not in chain]
         free = [g for g in dict.fromkeys(below) if all(map(is_free, g.ops))]
         return tuple(g for g in free if not self._stored((g, chain[-1]), {id(part) for part in (g, *chain)}))
 
     def _conditions(self, chain: tuple[Group, ...]) -> tuple[Group, ...]:
-        """Groups that store conditions for scores, which are computed again: the kernel then knows what they hide."""
+        """Groups that store masks of the scores: if recomputed, they let the kernel skip hidden blocks."""
         below = [g for group in chain[1:-1] for g in self.view.below(group, GroupKind.ROWS) if g not in chain]
         return tuple(filter(is_mask, dict.fromkeys(below)))
 
     def _keep_decision(self, decision: Decision, wholes: Collection[Group]) -> bool:
-        """Whether a refusal still matters: a merge of both sides has made some pointless."""
+        """Whether a decision still matters: refusals between two sides that are now merged do not."""
         return decision.merged or not any(
             decision.producer in whole.ops and decision.consumer == whole.roots[0].name for whole in wholes
         )
 
     def _stored(self, chain: tuple[Group, ...], inside: set[int]) -> str:
-        """Why a result in between needs memory anyway: something outside of `inside` reads it."""
+        """Why an intermediate result must be stored: something outside of `inside` reads it."""
         return next(filter(None, (self.view.stored(group, inside) for group in chain[:-1])), "")
 
 
 def _takes_maximum(op: Op[object]) -> bool:
-    """Whether a reduction looks like a maximum: otherwise nobody would expect attention here."""
+    """Whether a reduction looks like a maximum, without which this is no candidate for attention."""
     return any(inner.name == "maximum" for body in op.bodies for inner in body.ops)

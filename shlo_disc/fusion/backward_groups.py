@@ -1,8 +1,8 @@
-"""Which groups of a fusion plan are attention and its backward pass together.
+"""Finds groups of a fusion plan that together are attention and its backward pass.
 
-Scores are read by the forward pass and by the backward pass. The forward pass becomes attention as in a program
-without gradients, and everything else one kernel that computes the scores again. What others read of the numbers
-between the products, as the gradient of a bias, that kernel stores.
+Both passes read the scores. The forward pass becomes attention as in a program without gradients, and everything else
+becomes one kernel that recomputes the scores. That kernel stores those intermediate values that other groups read, such
+as the gradient of a bias.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from shlo_disc.kernels.verify_kernel import read_and_written
 
 
 def merge_backward(plan: FusionPlan, body: Body, context: Context) -> FusionPlan:
-    """Make two groups of attention and its gradients, wherever both are found."""
+    """Merge attention and its gradients into two groups, wherever both are found."""
     decisions, known = list[Decision](), set[Op[object]]()
     while True:
         merger = _BackwardMerger(PlanView(plan, body, context), context)
@@ -53,9 +53,9 @@ WAITS = "no attention: one gradient needs another one"
 
 @dataclass(frozen=True, slots=True)
 class _FoundBackward:
-    """Both groups, those that they replace, and what these stored for others.
+    """The two groups, the groups that they replace (`gone`), and what is left of these (`apart`).
 
-    Programs whose results are gradients alone may have no forward pass.
+    `stored`: intermediate tensors that others read. A program that returns gradients alone may have no forward pass.
     """
 
     scores: Op[object]
@@ -67,7 +67,7 @@ class _FoundBackward:
 
     @property
     def reason(self) -> str:
-        """What is gained."""
+        """The merge's reason in reports."""
         stored = ", ".join(f"%{tensor.name}" for tensor in self.stored)
         rest = f"of what is between the products, {stored} alone is stored" if stored else "and never stored"
         return f"attention and its backward pass: the scores are computed twice, {rest}"
@@ -75,9 +75,9 @@ class _FoundBackward:
 
 @dataclass(frozen=True, slots=True)
 class _ScoreRegion:
-    """`tensors` depend on the scores, `ends` multiply them; `inner` groups make them, from the `second` product too.
+    """`tensors` depend on the scores, `ends` multiply them; `inner` groups compute them and the gradients of weights.
 
-    `stored` are those that others read. An inner group may also make something else from what is stored.
+    `stored` are the tensors that others read. An inner group may also compute something else from stored tensors.
     """
 
     tensors: set[Tensor]
@@ -100,7 +100,7 @@ class _BackwardMerger:
         self.formulas = Formulas(context.facts, context.producers, lambda t: t in context.producers)
 
     def find(self, first: Group) -> _FoundBackward | str | None:
-        """Both groups around the product `first`; why there are none, or None if nobody would expect them."""
+        """Both groups around the product `first`; the reason if there are none, or None if it is no candidate."""
         readers = [g for root in first.roots for g in self.view.readers.get(root, []) if g.kind is GroupKind.ROWS]
         if not any(self._is_maximum(op) for group in readers for op in group.ops):
             return None
@@ -108,7 +108,7 @@ class _BackwardMerger:
         return self._around(first, also=False) if found == WAITS else found
 
     def _around(self, first: Group, *, also: bool) -> _FoundBackward | str | None:
-        """See `find`; `also`: what is made of one score each is computed here too, if only others need it."""
+        """See `find`; `also`: include ops on scores even if only other groups need their results."""
         region = self._region(first, also=also)
         if region is None or len(region.ends) < 2:
             return None
@@ -122,7 +122,7 @@ class _BackwardMerger:
         return isinstance(op.attrs, ReduceAttrs) and reduction_name(self.formulas, op) == GREATEST
 
     def _region(self, first: Group, *, also: bool) -> _ScoreRegion | None:
-        """Everything that depends on the scores up to the next products, and the gradients that it meets."""
+        """Everything that depends on the scores up to the next products, and the gradient products that it reads."""
         assert first.anchor is not None, "a product has its op"
         ops, anchors, readers = self._reached(first.anchor)
         if not also:
@@ -149,7 +149,7 @@ class _BackwardMerger:
         return _ScoreRegion(tensors, tuple(dict.fromkeys(stored)), tuple(groups), tuple(anchors), tuple(inner.values()))
 
     def _reached(self, product: Op[object]) -> tuple[list[Op[object]], list[Op[object]], list[Op[object]]]:
-        """What computes one number per score, or per row of them; products of these; and what else reads them."""
+        """Ops with one number per score, or per row of them; products of these; and what else reads them."""
         ops, products, others = list[Op[object]](), list[Op[object]](), list[Op[object]]()
         scores = Scores(product, self.view.facts, self.view.producers)
         waiting, seen = list[int](), set[Op[object]]()
@@ -172,11 +172,11 @@ class _BackwardMerger:
         return ops, products, others
 
     def _is_taken(self, op: Op[object]) -> bool:
-        """Whether an op belongs to a kernel that takes nothing else, as the gradients of another layer."""
+        """Whether an op belongs to a group that takes no other ops, such as the gradients of another layer."""
         return op in self.member and self.member[op].kind not in (GroupKind.ROWS, GroupKind.DOT)
 
     def _base(self, tensor: Tensor, tensors: Collection[Tensor]) -> Tensor:
-        """What a view is one of."""
+        """The base of a view within `tensors`."""
         while is_free(op := self.view.producers[tensor][0]) and op.operands[0] in tensors:
             tensor = op.operands[0]
         return tensor
@@ -186,7 +186,7 @@ class _BackwardMerger:
         return list({id(g): g for g in homes}.values())
 
     def _forward(self, last: Group, op: Op[object], region: _ScoreRegion) -> Group | str:
-        """The group that computes attention's result."""
+        """The group that computes attention's result, or the reason why there is none."""
         makers = {t: op for group in (*region.inner, last) for op in group.ops for t in op.results}
         ops = self.view.needed(last.roots, makers, frozenset())
         forward = Group(GroupKind.ATTENTION, ops, last.roots, None, op)
@@ -199,7 +199,7 @@ class _BackwardMerger:
     def _backward(
         self, first: Group, region: _ScoreRegion, last: Group | None, forward: Group | None
     ) -> _FoundBackward | str:
-        """The group that computes all gradients; `last`: which ends the forward pass, if there is need of that."""
+        """The group that computes all gradients, or a reason; `last` ends the forward pass, if there is one."""
         assert first.anchor is not None, "a product has its op"
         parts = tuple(
             replace(group, anchor=op)
@@ -231,9 +231,10 @@ class _BackwardMerger:
         return _FoundBackward(first.anchor, forward, backward, region.stored, gone, apart)
 
     def _cut(self, parts: Sequence[Group], region: _ScoreRegion) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
-        """Epilogues without what reads another result of the launch, which is complete only after it; and these rests.
+        """Cut from epilogues what reads another result of the launch; return them, and the ops cut off as groups.
 
-        That is so where queries are keys or values too: their gradients are added.
+        Such a result is complete only after the launch. This occurs where queries are also keys or values: their
+        gradients are added.
         """
         made = {root for part in parts for root in part.roots}.union(region.stored)
         made.update(t for part in parts if part.anchor is not None for t in part.anchor.results)
@@ -257,7 +258,7 @@ class _BackwardMerger:
         return tuple(kept), tuple(after)
 
     def _refusal(self, dtype: object, widths: Sequence[int], tensors: Sequence[Tensor], group: Group) -> str:
-        """Why a target cannot compute this, or not from what is in memory."""
+        """Why a target cannot compute this from what is in memory; empty if it can."""
         if dtype not in self.ability.backward:
             known = ", ".join(sorted(one.value for one in self.ability.backward))
             return f"its operands are none of {known}"
@@ -272,12 +273,12 @@ class _BackwardMerger:
         )
 
     def _lost(self, gone: Sequence[Group], apart: Sequence[Group], made: Sequence[Group]) -> str:
-        """What groups still read that nobody would store any more."""
+        """The name of a tensor that groups read but none stores any more; empty if there is none."""
         lost = {root for group in gone for root in group.roots} - {root for group in made for root in group.roots}
         return next((t.name for group in apart for t in self.view.read_by(group) if t in lost), "")
 
     def _waits_for(self, backward: Group, made: Sequence[Group]) -> bool:
-        """Whether what the gradients are made from needs some of them."""
+        """Whether the inputs of the backward group depend on its results."""
         reads = {root: self.view.read_by(group) for group in made for root in group.roots}
         stack = [t for t in self.view.read_by(backward) if t in self.view.home]  # others are views of what it computes
         seen = set[Tensor]()
@@ -298,7 +299,7 @@ class _BackwardMerger:
         return False
 
     def _apart(self, region: _ScoreRegion, gone: Sequence[Group]) -> list[Group]:
-        """What is left of these groups: masks that others read, and what reads what is stored."""
+        """What is left of the inner groups: masks that others read, and what reads stored tensors."""
         inside, found = {id(group) for group in gone}, list[Group]()
         for group in region.inner:
             makers, roots = {t: op for op in group.ops for t in op.results}, list[Tensor]()
@@ -324,7 +325,7 @@ class _BackwardMerger:
         return ops, self.view.read_by(Group(GroupKind.ROWS, ops, tuple(roots), None, None))
 
     def replaced(self, found: _FoundBackward) -> tuple[Group, ...]:
-        """All groups, in an order in which they can run."""
+        """All groups, in a legal order of execution."""
         gone = {id(group) for group in found.gone}
         rest = [group for group in self.view.groups if id(group) not in gone]
         made = (found.backward,) if found.forward is None else (found.forward, found.backward)
@@ -336,7 +337,7 @@ def _is_product(group: Group) -> bool:
 
 
 def _sorted(groups: Sequence[Group], view: PlanView) -> tuple[Group, ...]:
-    """Groups in the order of their last ops, or sooner if others read them."""
+    """Groups in the order of their last ops, or earlier if others read them."""
     home = {t: group for group in groups for t in group.roots}
     found, done = list[Group](), set[int]()
 

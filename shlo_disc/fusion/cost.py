@@ -1,8 +1,8 @@
-"""What a merge costs and saves: bytes of memory and work, evaluated at likely sizes, in additions.
+"""Fusion's cost model: memory traffic and work, evaluated at likely sizes, in additions.
 
-A value that a group computes for itself is not written and not read, but its operands are read there, and its work is
-done as often as the group asks for it: outside the innermost loops that it does not move with. A kernel takes the time
-of its memory or that of its work, whichever is longer (the roofline of Williams, Waterman and Patterson, CACM 2009).
+A value that a group computes for itself is neither written nor read, but its operands are read there, and its work is
+repeated at every use, though hoisted out of the innermost loops on which it does not depend. A kernel takes the longer
+of its memory time and its compute time (the roofline of Williams, Waterman and Patterson, CACM 2009).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from shlo_disc.expr.dim import Dim, Sym, product
 from shlo_disc.kernels.groups import Machine
 
 Amounts: TypeAlias = tuple[float, ...]  # one for each of the likely sizes
-UNKNOWN_SIZE = 64  # of what only a run can tell
+UNKNOWN_SIZE = 64  # assumed for sizes that are known only at run time
 
 
 class _Point(defaultdict[Sym, int]):
-    """Values of symbols; those that have none yet are of a middling size."""
+    """Values of symbols; those without a value get `UNKNOWN_SIZE`."""
 
     def __init__(self, known: Mapping[Sym, int]) -> None:
         super().__init__(lambda: UNKNOWN_SIZE, known)
@@ -32,7 +32,7 @@ class _Point(defaultdict[Sym, int]):
 
 @dataclass(slots=True, eq=False)
 class Costs:
-    """Formulas of sizes as numbers."""
+    """Evaluates formulas of sizes at likely sizes."""
 
     machine: Machine
     points: Sequence[Mapping[Sym, int]]
@@ -42,11 +42,11 @@ class Costs:
 
     @staticmethod
     def at(machine: Machine, points: Sequence[Mapping[Sym, int]]) -> Costs:
-        """Costs at these points, or at middling sizes if no call is known to be legal."""
+        """Costs at these points, or at `UNKNOWN_SIZE` if no legal call is known."""
         return Costs(machine, [_Point(point) for point in points] or [_Point({})])
 
     def amounts(self, dim: Dim) -> Amounts:
-        """A dim at the points; what counts as nothing there counts as one."""
+        """A dim at the points, at least 1."""
         if (known := self._known.get(dim)) is None:
             known = self._known[dim] = tuple(float(max(dim.evaluate(point), 1)) for point in self.points)
         return known
@@ -79,9 +79,9 @@ class Costs:
         return (self.machine.launch,) * len(self.points)
 
     def visits(self, reads: Reads, access: Access, around: Amounts) -> Amounts:
-        """How often an element is computed for an access that a reader makes, which itself is computed `around` times.
+        """How often an accessed element is computed if its reader is computed `around` times.
 
-        What misses the innermost symbols of the reader is computed outside its innermost loops.
+        An access that does not depend on the reader's innermost symbols is hoisted out of its innermost loops.
         """
         used = {s for dim in access.index for s in dim.symbols()}
         space = reads.space
@@ -115,7 +115,7 @@ def multiplied(a: Amounts, b: Amounts) -> Amounts:
 
 
 def divided(a: Amounts, b: Amounts) -> Amounts:
-    """Divide at every point; nothing is computed less than once."""
+    """Divide at every point; at least 1."""
     return tuple(max(x / y, 1.0) for x, y in zip(a, b, strict=True))
 
 
@@ -125,5 +125,5 @@ def largest(a: Amounts, b: Amounts) -> Amounts:
 
 
 def ratio(a: Amounts, b: Amounts) -> float:
-    """How many times `b` costs as much as `a`, at an average point."""
+    """The average of `a / b` over the points."""
     return sum([x / max(y, 1.0) for x, y in zip(a, b, strict=True)]) / len(a)

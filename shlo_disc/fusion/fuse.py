@@ -1,11 +1,11 @@
 """Fusion: which ops share a kernel.
 
-Ops are visited from the results backwards; each joins the groups of its consumers if that is legal and pays.
-Legality is read off the element rules: everything between a reduction and the results of its group must keep to the
-row, by the row's number (`row_spaces`), and a merge must not close a cycle (`group_builder`). What pays is a matter of
-bytes and work at likely sizes (`fusion.cost`). Free ops (reshape, broadcast, transpose, slice, iota, constants) are no
-decisions at all: they are inlined wherever they are read. What is left apart and reads the same memory is looked at
-once more (`siblings`).
+Ops are visited from the results backwards; each joins the groups of its consumers if that is legal and pays. Legality
+follows from the element rules: everything between a reduction and the results of its group must stay within the row,
+identified by its number (`row_spaces`), and a merge must not close a cycle (`group_builder`). Profitability is a matter
+of bytes and work at likely sizes (`fusion.cost`). Free ops (reshape, broadcast, transpose, slice, iota, constants) need
+no decision: they are inlined wherever they are read. Finally, separate groups that read the same memory may be merged
+(`siblings`).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from shlo_disc.kernels.scan import is_scan
 from shlo_disc.kernels.scatter import accumulators
 from shlo_disc.limits import LARGEST_GROUP, MOST_INDIRECTIONS, MOST_JOINED
 
-MOST_COPIES = 16  # formulas of one op in a group: a value read at ever more places multiplies
-MOST_FORMULAS = 64  # of all ops in a group with copies; the text of a kernel, and the time to compile it, follow
+MOST_COPIES = 16  # copies of one op's formula in a group: each place where it is read may add one
+MOST_FORMULAS = 64  # copies of all ops in a group: bounds code size and compile time
 MERGED = "row-local, no more work than apart"
 REPEATED = "cheaper to compute again than to read"
 
@@ -71,7 +71,7 @@ class _Planner:
         self.state, self.costs = state, state.costs
         self.chains = product_chains(state)
         self.epilogues = dict[Hashable, MergeRefusal | None]()  # by the structure of the group
-        self.rows = dict[GroupDraft, Shape]()  # of groups that the reduction which is being placed may join, with it
+        self.rows = dict[GroupDraft, Shape]()  # rows with the current reduction, per group that it may join
         self.of_sizes = dict[Op[object], bool]()
 
     def run(self) -> None:
@@ -84,7 +84,7 @@ class _Planner:
             else:
                 self.state.open(op, kind)
 
-    # -- ops of elements, reductions
+    # -- elementwise ops, reductions
 
     def _place(self, op: Op[object]) -> None:
         """Compute an op where it is read if that is legal and pays, else in a group of its own."""
@@ -110,7 +110,7 @@ class _Planner:
         self.state.open(op, GroupKind.ROWS)
 
     def _is_of_sizes(self, op: Op[object]) -> bool:
-        """Whether `op` makes a number of sizes and literals, which every kernel computes once and none has to store."""
+        """Whether `op` is a scalar of sizes and literals alone, which is recomputed in each kernel and not stored."""
         known, waiting = self.of_sizes, [op]
         while op not in known:
             current = waiting.pop()
@@ -136,7 +136,7 @@ class _Planner:
             self.state.duplicate(op, drafts)
 
     def _repeats(self, op: Op[object], draft: GroupDraft) -> bool:
-        """Whether a group computes elements more than once, be it for other rows of its own."""
+        """Whether a group computes elements more than once, possibly in different rows."""
         visits, _ = self.state.visits(op, draft)
         return any(visit > size for visit, size in zip(visits, self.state.size(op), strict=True))
 
@@ -160,11 +160,11 @@ class _Planner:
         return not stored and definition(op).template is Template.ELEMENT and len(op.results) == 1
 
     def _passed(self, op: Op[object], readers: int) -> Amounts:
-        """Writing the results of `op`, and reading them in some groups."""
+        """The cost of writing the results of `op`, and reading them in so many groups."""
         return times(self.costs.memory(t for t in op.results if self.state.nodes.is_read(t)), 1 + readers)
 
     def _apart(self, op: Op[object]) -> Amounts:
-        """The cost of `op` in a group of its own; as the epilogue of a product that is a launch anyway."""
+        """The cost of `op` in a group of its own, or as the epilogue of a product, which is launched anyway."""
         loaded, chain = self.state.loaded(op), self.chains.get(op)
         passed, work = self._passed(op, len(self.state.readers(op))), self.state.work(op, self.state.size(op))
         if chain is not None:
@@ -172,7 +172,7 @@ class _Planner:
         return plus(largest(plus(passed, self.costs.memory(loaded)), work), self.costs.launch)
 
     def _added(self, op: Op[object], draft: GroupDraft) -> Amounts:
-        """What a group costs more with `op`: for what it reads more, and for the work as often as it asks for it."""
+        """The added cost of a group with `op`: for more reads, and for its work as often as it is computed there."""
         visits, _ = self.state.visits(op, draft)
         more = self.costs.memory(t for t in self.state.loaded(op) if t not in draft.loaded)
         memory, work = minus(draft.memory, self.costs.memory(op.results)), self.state.work(op, visits)
@@ -203,7 +203,7 @@ class _Planner:
         )
 
     def _unfit(self, op: Op[object], draft: GroupDraft) -> MergeRefusal | None:
-        """Why a group of this kind, or of this size, computes no more ops that are read as `op` is."""
+        """Why a group of this kind or size cannot take an op that is read as `op` is."""
         if draft.kind not in (GroupKind.ROWS, GroupKind.DOT, GroupKind.SCATTER):
             return MergeRefusal(f"its consumer is a {draft.kind.value} kernel, which reads memory")
         if draft.anchor is not None and draft.anchor in self.state.nodes.consumers[op]:
@@ -215,7 +215,7 @@ class _Planner:
         return None
 
     def _refusal(self, op: Op[object], draft: GroupDraft, dependent: Collection[GroupDraft]) -> MergeRefusal | None:
-        """Why `op` may not be computed in a fit group; those that are `dependent` need another reader."""
+        """Why `op` may not join a fit group; `dependent` groups depend on another reader."""
         if draft in dependent:
             return MergeRefusal("another group between them must run first")
         if definition(op).template is Template.REDUCE:
@@ -248,7 +248,7 @@ class _Planner:
     # -- products
 
     def _place_product(self, op: Op[object], kind: GroupKind) -> None:
-        """A contraction, or a scatter, takes a single elementwise consumer group as its epilogue."""
+        """Place a contraction or a scatter, with a single elementwise consumer group as its epilogue if legal."""
         readers = self.state.readers(op)
         if len(readers) == 1 and op.results[0] not in self.state.outputs:
             refusal = self._epilogue_refusal(op, readers[0], kind)
@@ -273,12 +273,12 @@ class _Planner:
 
 
 def _joined_by(*ops: Op[object]) -> int:
-    """How many operands concatenations of a group have."""
+    """The number of operands of the concatenations among these ops."""
     return sum(len(op.operands) for op in ops if move.CONCATENATE.defines(op))
 
 
 def _index_refusal(op: Op[object], group: Group, state: FusionState) -> MergeRefusal | None:
-    """Why a contraction or a scatter cannot have the rest of the group as its epilogue: where its elements are read."""
+    """Why the rest of the group cannot be the epilogue of a contraction or a scatter: the indices it reads."""
     if epilogue_index(op.results[0], group.roots, group.ops, state.facts, state.producers) is None:
         return MergeRefusal("the consumer does not read each element exactly once")
     if group.kind is GroupKind.SCATTER and accumulators(group, state.facts, state.producers) is None:

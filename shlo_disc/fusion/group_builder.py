@@ -1,7 +1,7 @@
-"""The group builder: groups while they grow, in an order in which they can run.
+"""The group builder: draft groups in topological order.
 
-The order is kept by the algorithm of Pearce and Kelly (A dynamic topological sort algorithm for directed acyclic
-graphs, JEA 2006): to merge two groups, only the groups between them in the order are looked at.
+The order is maintained by the algorithm of Pearce and Kelly (A dynamic topological sort algorithm for directed acyclic
+graphs, JEA 2006): a merge visits only the groups between the two in the order.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from shlo_disc.kernels.groups import GroupKind
 class GroupDraft:
     """A group while it grows; `visits`: how often each op computes an element, at each of the likely sizes.
 
-    `indirections`: how many indices of indices an op is, for those that are one.
-    `work` is that of all ops, in additions. `loaded` are the tensors that it reads from memory, as far as its ops are
-    known; `memory` is what it costs to read these and to write the roots.
+    `indirections`: the depth of nested indexing through each op that is used as an index. `work` is that of all ops, in
+    additions. `loaded` are the tensors that the ops added so far read from memory; `memory` is the cost of reading
+    these and of writing the roots.
     """
 
     kind: GroupKind
@@ -40,7 +40,7 @@ class GroupDraft:
 
     @property
     def label(self) -> str:
-        """What reports call it."""
+        """Its name in reports."""
         return self.roots[0].name
 
     @property
@@ -50,14 +50,14 @@ class GroupDraft:
 
 
 class DraftOrder:
-    """The drafts of one body: each runs after those that it reads from."""
+    """The drafts of one body, each after those that it reads from."""
 
     def __init__(self) -> None:
         self.drafts = dict[GroupDraft, None]()
         self._first = 0
 
     def ordered(self) -> list[GroupDraft]:
-        """All drafts as they can run."""
+        """All drafts in topological order."""
         return sorted(self.drafts, key=lambda draft: draft.place)
 
     def open(self, draft: GroupDraft, readers: Iterable[GroupDraft]) -> None:
@@ -69,7 +69,7 @@ class DraftOrder:
             _connect(draft, reader)
 
     def dependent(self, drafts: Sequence[GroupDraft], readers: Sequence[GroupDraft]) -> set[GroupDraft]:
-        """Those of `drafts` that need one of `readers`: what all these read cannot be computed there."""
+        """Those of `drafts` that depend on another of `readers`: what all `readers` read cannot be computed there."""
         if not drafts or len(readers) < 2:
             return set()
         last = max(draft.place for draft in drafts)
@@ -77,7 +77,7 @@ class DraftOrder:
         return _reached_after(starts, last).intersection(drafts)
 
     def extend(self, draft: GroupDraft, readers: Iterable[GroupDraft]) -> None:
-        """Let `readers` read from `draft`; no cycle may close."""
+        """Add `readers` of `draft`; this must not close a cycle."""
         readers = [r for r in readers if r is not draft]
         late = _reached_after(readers, draft.place - 1)
         for reader in readers:
@@ -91,12 +91,12 @@ class DraftOrder:
             each.place = place
 
     def independent(self, a: GroupDraft, b: GroupDraft) -> bool:
-        """Whether neither needs the other."""
+        """Whether neither depends on the other."""
         first, last = (a, b) if a.place < b.place else (b, a)
         return last not in _reached_after([first], last.place)
 
     def merge(self, kept: GroupDraft, gone: GroupDraft) -> None:
-        """Let `kept` stand for both drafts, which must be independent."""
+        """Merge `gone` into `kept`; they must be independent."""
         del self.drafts[gone]
         for producer in gone.before:
             del producer.after[gone]
@@ -113,7 +113,7 @@ def _connect(producer: GroupDraft, reader: GroupDraft) -> None:
 
 
 def _reached_after(starts: Iterable[GroupDraft], last: int) -> set[GroupDraft]:
-    """The drafts that need one of `starts`, these included, up to place `last`."""
+    """The drafts that depend on one of `starts`, these included, up to place `last`."""
     stack = [draft for draft in starts if draft.place <= last]
     found = set(stack)
     while stack:
@@ -125,7 +125,7 @@ def _reached_after(starts: Iterable[GroupDraft], last: int) -> set[GroupDraft]:
 
 
 def _reached_before(draft: GroupDraft, first: int) -> set[GroupDraft]:
-    """The drafts that `draft` needs, itself included, that stand after place `first`."""
+    """The drafts that `draft` depends on, itself included, after place `first`."""
     stack, found = [draft], {draft}
     while stack:
         for each in stack.pop().before:

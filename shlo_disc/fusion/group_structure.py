@@ -1,8 +1,8 @@
-"""Groups of equal structure, as in the layers of a model: one kernel serves all of them.
+"""Keys of group structure: equal groups, as in the layers of a model, share one kernel.
 
-The key of a group says everything that a kernel is made from: kind, rows, roots, and every op with its attributes, the
-types of its results, its bodies, and the numbers of its operands, free ops that it is read through included. Tensors
-are numbered as they are met, so groups with equal keys are equal but for the names of tensors.
+The key of a group has everything that a kernel is made from: kind, rows, roots, and every op with its attributes, the
+types of its results, its bodies, and the numbers of its operands, including the free ops through which they are read.
+Tensors are numbered in the order of first use, so groups with equal keys differ only in the names of tensors.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class GroupStructure:
 
 
 def group_structure(group: Group, producers: Producers) -> GroupStructure:
-    """What a kernel of `group` is made from."""
+    """The key of `group`, and its tensors in the order of their numbers."""
     walk = _TensorNumbering(producers)
     key = walk.group(group)
     return GroupStructure((key, tuple(walk.entries)), tuple(walk.numbers))
@@ -38,7 +38,7 @@ def group_structure(group: Group, producers: Producers) -> GroupStructure:
 
 @dataclass(slots=True, eq=False)
 class _TensorNumbering:
-    """Numbers tensors as they are met; an entry says what each op is, or what type a tensor from outside has."""
+    """Numbers tensors in the order of first use; entries describe ops, and the types of tensors from outside."""
 
     producers: Producers
     numbers: dict[Tensor, int] = field(default_factory=dict[Tensor, int])
@@ -56,7 +56,7 @@ class _TensorNumbering:
         return group.kind, len(group.ops), roots, group.rows, anchor, parts
 
     def _part(self, part: Group, group: Group) -> Hashable:
-        """Which ops and roots of a group are a part of it, and what that is built around."""
+        """A part by positions: its ops and roots within the group, and its anchor within the part."""
         ops = tuple(group.ops.index(op) for op in part.ops)
         anchor = None if part.anchor is None else part.ops.index(part.anchor)
         return ops, tuple(self.numbers[t] for t in part.roots), anchor
@@ -81,7 +81,7 @@ class _TensorNumbering:
         return self.numbers[tensor]
 
     def _body(self, body: Body, inside: set[Tensor]) -> Hashable:
-        """A region: what it makes itself is numbered like everything else."""
+        """A region; the tensors that it defines are numbered like all others."""
         arguments = tuple(map(_type, body.arguments))
         first = len(self.entries)
         for tensor in body.arguments:

@@ -1,4 +1,4 @@
-"""What fusion decides about: the ops that are not free, and who reads whom, seen through the free ones."""
+"""The nodes of fusion: ops that are not free, and their consumers, looking through free ops."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class OpNodes:
         self.consumers = {op: self._consumers(op) for op in self.nodes}
 
     def is_read(self, tensor: Tensor) -> bool:
-        """Whether anything needs this result."""
+        """Whether anything reads this result."""
         return tensor in self.outputs or bool(self._users.get(tensor))
 
     def _is_stored(self, op: Op[object]) -> bool:
-        """Whether a view must have memory: it is a result, or a template reads it in a way only memory allows."""
+        """Whether a view must be stored: it is a result, or a template reads it directly from memory."""
         return any(t in self._stored for t in op.results)
 
     def _consumers(self, op: Op[object]) -> tuple[Op[object], ...]:
@@ -47,13 +47,13 @@ class OpNodes:
         return tuple(found)
 
     def _reads_memory(self, user: Op[object], view: Tensor) -> bool:
-        """Whether an op reads the memory of a view. Bodies of loops and branches read what a view is of."""
+        """Whether an op reads the memory of a view. Bodies of loops and branches read the base of a view."""
         if view not in self._stored or view not in self._demanded[user]:
             return False
         return not any(view in captured(body) for body in user.bodies)
 
 
 def _demanded(op: Op[object], context: Context) -> list[Tensor]:
-    """What `op` reads from memory as it is."""
+    """The tensors that `op` reads directly from memory."""
     read = template_operands(op, context.structures, context.abilities)
     return [*read, *(t for body in op.bodies if is_control(op) for t in body.results)]

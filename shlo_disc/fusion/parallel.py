@@ -1,14 +1,14 @@
-"""Horizontal fusion: groups that do not need each other, and are done sooner than launched, share a launch.
+"""Horizontal fusion: independent groups that take less time than their launch share a launch.
 
-The third layer of fusion in Zhao et al., "Apollo: Automatic Partition-based Operator Fusion through Layer by Layer
-Optimization" (MLSys 2022): after producers and consumers are fused, what is independent runs side by side.
+This is the third layer of fusion in Zhao et al., "Apollo: Automatic Partition-based Operator Fusion through Layer by
+Layer Optimization" (MLSys 2022): after producers and consumers are fused, independent groups run side by side.
 
 Every group has a window in the order of the plan: after all groups that it reads from, before all that read from it.
-Groups whose windows share a point do not depend on each other, not even through others, for positions grow along every
-path. So a launch is a point and groups whose windows hold it. Points are chosen greedily, as when intervals are
-stabbed by few points: the window that opens last, and all that are open then. What is launched keeps its place, and so
-narrows the windows of its neighbours. Nothing else moves, therefore memory can be followed exactly: groups wait for
-each other only while the buffers that live longer leave the peak, at likely sizes, nearly what it was.
+Groups whose windows share a point are independent, even transitively, for positions grow along every path. So a launch
+is a point, and groups whose windows contain it. Points are chosen greedily, as in stabbing intervals with few points:
+the window that opens last, and all that are open then. A launched group keeps its place, which narrows the windows of
+its neighbours. Nothing else moves, so memory is tracked exactly: groups are moved only while the longer lifetimes of
+buffers leave the peak, at likely sizes, nearly unchanged.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from shlo_disc.kernels.op_graph import all_operands, space_of
 
 AtPoints: TypeAlias = NDArray[np.int64]  # a number for each likely point
 
-MOST_BUFFERS = 64  # of a launch: every part passes its own
-MOST_OPS = 256  # of a launch; keeps texts and compile times bounded
+MOST_BUFFERS = 64  # per launch: every part passes its own
+MOST_OPS = 256  # per launch; bounds code size and compile time
 MOST_TRIES = 3  # launches that a group is tried with
-_MOST_ELEMENTS = 1 << 40  # that a tensor counts as: no machine has more, and sums stay far from overflow
-MORE_MEMORY = 1 / 16  # of the peak that buffers may live longer for
+_MOST_ELEMENTS = 1 << 40  # cap for a tensor: no machine has more, and sums stay far from overflow
+MORE_MEMORY = 1 / 16  # of the peak: how much longer lifetimes may add to it
 
 
 def merge_parallel(plan: FusionPlan, body: Body, context: Context) -> FusionPlan:
-    """Put small independent groups into common launches, and the groups into an order that still runs."""
+    """Merge small independent groups into common launches, and order all groups legally."""
     if len(plan.groups) < 2 or not context.points:
         return plan
     launches = _ParallelMerger(plan.groups, body, context).run()
@@ -57,7 +57,7 @@ def merge_parallel(plan: FusionPlan, body: Body, context: Context) -> FusionPlan
 
 @dataclass(slots=True, eq=False)
 class _JointLaunch:
-    """Groups, by number, that run together at one place of the plan, and those that memory kept from joining."""
+    """Groups, by number, that run together at one place of the plan, and those refused for the memory they need."""
 
     place: float
     groups: Sequence[Group]
@@ -150,7 +150,7 @@ class _ParallelMerger:
         return sum(map(self._bytes, tensors), start=np.zeros(len(self.context.points), np.int64))
 
     def _is_small(self, k: int) -> bool:
-        """Whether at most likely points a launch takes longer than what is launched."""
+        """Whether a launch takes longer than the group itself, at half of the likely points or more."""
         group, launches = self.groups[k], self.context.abilities.parallel
         if launches is None or group.kind not in launches.kinds:
             return False
@@ -169,7 +169,7 @@ class _ParallelMerger:
     # -- memory
 
     def _lifetime(self, tensor: Tensor) -> slice:
-        """While which groups a buffer is needed. A launch between two groups counts to both."""
+        """The groups during which a buffer is live. A launch between two groups counts to both."""
         begin = self.place[self.home[tensor]]
         end = max((self.place[k] for k in self.readers.get(tensor, ())), default=begin)
         return slice(max(0, floor(begin)), ceil(end) + 1)
@@ -192,7 +192,7 @@ class _ParallelMerger:
             self.live[:, self._lifetime(tensor)] += self._bytes(tensor)[:, None]
 
     def _moves(self, k: int, place: float) -> bool:
-        """Move a group, unless more would live at once than should."""
+        """Move a group if live memory stays below its limit; return whether it was moved."""
         before = self.place[k]
         self._move(k, place)
         around = slice(max(0, floor(min(before, place))), ceil(max(before, place)) + 1)
@@ -223,12 +223,12 @@ class _ParallelMerger:
         return launches
 
     def _key(self, k: int) -> tuple[float, float]:
-        """What opens last comes first; of those what closes first."""
+        """Sort by the window: the one that opens last comes first, then the one that closes first."""
         opens, closes = self._window(k)
         return -opens, closes
 
     def _window(self, k: int) -> tuple[float, float]:
-        """Between which places a group may stand: all it reads is written before, all that read it come after."""
+        """The places between which a group may stand: after the producers of what it reads, before its readers."""
         opens = max((self.place[self.home[t]] for t in self.reads[k] if t in self.home), default=-1.0)
         readers = (self.place[r] for t in self.groups[k].roots for r in self.readers.get(t, ()))
         return opens, min(readers, default=float(len(self.groups)))
@@ -243,7 +243,7 @@ class _ParallelMerger:
         return (max(opens, ceil(closes) - 1) + closes) / 2
 
     def _launch(self, first: int, closing: list[tuple[float, int]], done: set[int]) -> _JointLaunch | None:
-        """A launch of one group, and of all that may stand at its place; None if nobody joins it."""
+        """A launch of one group, and of all that may join it at its place; None if none does."""
         done.add(first)
         before, launch = self.place[first], _JointLaunch(self._first_place(first), self.groups)
         if not self._join(launch, first):
@@ -269,13 +269,13 @@ class _ParallelMerger:
         if len(launch.members) == 1:
             self._move(first, before)
             return None
-        for k in launch.members:  # what they read may now wait longer
+        for k in launch.members:  # producers of the members may now run later
             for made in {self.home[t] for t in self.reads[k] if t in self.home} & self.small - done:
                 heappush(closing, (-self._window(made)[1], made))
         return launch
 
     def _join(self, launch: _JointLaunch, k: int) -> bool:
-        """Add a group to a launch if it may and should."""
+        """Add a group to a launch if its window and memory allow it; return whether it was added."""
         opens, closes = self._window(k)
         if not opens < launch.place < closes:
             return False

@@ -1,4 +1,4 @@
-"""A fusion plan as its rewriters see it: who reads whom, and what stands in memory."""
+"""A view of a fusion plan for its rewriters: the readers of tensors, and what is in memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shlo_disc.kernels.op_graph import group_inputs
 
 
 class PlanView:
-    """`home`: the group that stores a tensor; `inputs` of a group, by its id; `readers`: other groups that read one."""
+    """`home`: the group that stores a tensor; `inputs` of a group, by its id; `readers` of a tensor: other groups."""
 
     def __init__(self, plan: FusionPlan, body: Body, context: Context) -> None:
         self.groups, self.body = plan.groups, body
@@ -40,7 +40,7 @@ class PlanView:
     def needed(
         self, roots: Iterable[Tensor], makers: Mapping[Tensor, Op[object]], stored: frozenset[Tensor]
     ) -> tuple[Op[object], ...]:
-        """The ops among `makers` that some values need, `stored` ones being read."""
+        """The ops among `makers` on which `roots` depend; `stored` tensors are read, not computed."""
         found, stack = set[Op[object]](), list(roots)
         seen = set(stored)
         while stack:
@@ -55,7 +55,7 @@ class PlanView:
         return tuple(sorted(found, key=self.order.__getitem__))
 
     def stored(self, group: Group, inside: set[int]) -> str:
-        """Why a result of a group needs memory anyway: something outside of `inside` reads it."""
+        """Why a result of a group must be stored: something outside of `inside` reads it. Empty if it need not be."""
         for root in group.roots:
             if root in self.outputs:
                 return f"no attention: %{root.name} is a result of the program"
@@ -64,13 +64,13 @@ class PlanView:
         return ""
 
     def absent(self, tensors: Iterable[Tensor]) -> str:
-        """Why a kernel cannot read some tensors from memory."""
+        """Why a kernel cannot read some tensors from memory; empty if it can."""
         made = [t for t in tensors if t in self.producers and self.producers[t][0] in self.order]
         names = [t.name for t in made if t not in self.home]
         return f"no attention: %{names[0]} is not in memory" if names else ""
 
 
 def is_mask(group: Group) -> bool:
-    """Whether a group stores conditions, which cost little to compute again: then a kernel knows what they hide."""
+    """Whether a group stores only masks, which are cheap to recompute; a kernel that does so skips hidden blocks."""
     sums = any(isinstance(op.attrs, ReduceAttrs | DotAttrs) for op in group.ops)
     return group.kind is GroupKind.ROWS and not sums and all(root.dtype.is_bool for root in group.roots)

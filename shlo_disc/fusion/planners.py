@@ -15,7 +15,7 @@ from shlo_disc.options import FusionRules
 
 
 def plan_full(body: Body, context: Context) -> FusionPlan:
-    """Everything that is proven and pays."""
+    """Merge all groups for which it is legal and pays."""
     plan = plan_fusion(body, context)
     if context.abilities.attention is not None:
         if context.abilities.attention.backward:

@@ -1,4 +1,4 @@
-"""Which elementwise ops a product could compute as its epilogue, were they the end of its group."""
+"""Elementwise ops that could be the epilogue of a product, were they the end of its group."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shlo_disc.kernels.contraction import is_direct_convolution, is_matrix_produ
 
 @dataclass(slots=True, eq=False)
 class Chain:
-    """The results of elementwise ops that depend on a product, node number `started`; `pending` reads are to come."""
+    """The results of elementwise ops that depend on a product, node number `started`; `pending`: reads not visited."""
 
     product: Tensor
     started: int
@@ -24,7 +24,7 @@ class Chain:
 
 
 def product_chains(state: FusionState) -> Mapping[Op[object], Chain]:
-    """The chains of the ops that could end one: all that depends on the product goes through them."""
+    """The chains of the ops that could end one: all paths from the product lead through them."""
     found = dict[Op[object], Chain]()
     chains = dict[Op[object], list[Chain]]()  # by the ops that continue them
     for op in state.nodes.nodes:
@@ -52,7 +52,7 @@ def _continues(op: Op[object], chain: Chain, state: FusionState) -> bool:
     """Whether `op` computes one element for each of the product's."""
     if definition(op).template is not Template.ELEMENT:
         return False
-    if op.results[0].shape == chain.product.shape:  # most often
+    if op.results[0].shape == chain.product.shape:  # the common case
         return True
     size, wanted = product(op.results[0].shape), product(chain.product.shape)
     return size == wanted or state.facts.canonical(size) == state.facts.canonical(wanted)

@@ -1,9 +1,9 @@
-"""Prologues: elementwise ops that a product or a scatter computes while it reads, so that their results are not stored.
+"""Prologues: elementwise ops that a product or a scatter computes as it reads, so that their results are not stored.
 
-Groups are made first. Then, for every result of a row group that only products read as operands, and scatters as
-indices or updates, what computes it moves into these groups, as far down as elements are cheap: a reduction, a sum per
-element, and a costly value that is broadcast stay behind and are stored. That pays if the bytes saved are worth the
-work that is done again.
+This runs after grouping. For every result of a row group that only products read as operands, and scatters as indices
+or updates, the ops that compute it move into these groups, as far up as elements are cheap: a reduction, a sum per
+element, and a costly value that is broadcast stay behind and are stored. A move pays if the bytes saved are worth the
+repeated work.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from shlo_disc.kernels.row_spaces import leading, rows_of
 from shlo_disc.kernels.scatter import reads_before_overwriting
 from shlo_disc.limits import LARGEST_GROUP
 
-COSTLY = 4  # of one element: what is broadcast is then stored rather than computed for every reader
-PANEL_ROWS = 192  # of A, for which a panel of B is computed again if both operands are computed
-PANEL_COLUMNS = 64  # of B, for which all of A is read again if only B is computed
-FEWEST_ROWS = 48  # of A in a panel: packing B must pay
-PANEL_BYTES = 1 << 19  # of so many rows: half of a second-level cache, because B's columns pass through it too
-READ_AGAIN = 8  # how many bytes come from a cache in the time of one from memory
+COSTLY = 4  # weight from which a broadcast value is stored rather than recomputed by every reader
+PANEL_ROWS = 192  # rows of A per recomputation of a panel of B, if both operands are computed
+PANEL_COLUMNS = 64  # columns of B per reread of all of A, if only B is computed
+FEWEST_ROWS = 48  # least number of rows of A in a panel for packing B to pay
+PANEL_BYTES = 1 << 19  # limit of that many rows: half of an L2 cache, because B's columns pass through it too
+READ_AGAIN = 8  # bytes that come from a cache in the time of one from memory
 LEFT = "what is left of its reader is its epilogue"
 _READERS = frozenset({GroupKind.DOT, GroupKind.SCATTER})
 
 
 def merge_prologues(plan: FusionPlan, body: Body, context: Context) -> FusionPlan:
-    """Move into products what computes their operands, where it pays; again, where what reads it has moved since."""
+    """Move ops into the groups that read them, where it pays; retry a result when its readers have changed."""
     merger = _PrologueMerger(plan, body, context)
     roots = [root for group in plan.groups if group.kind is GroupKind.ROWS for root in group.roots]
     asked = dict[Tensor, frozenset[int]]()
@@ -54,7 +54,7 @@ def merge_prologues(plan: FusionPlan, body: Body, context: Context) -> FusionPla
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """What moves: the row group without it, and the readers with it."""
+    """A move of ops: the groups `before`, the `rest` of the row group without the ops, and the readers with them."""
 
     before: tuple[Group, ...]
     rest: Group | None
@@ -63,7 +63,7 @@ class _Move:
 
 
 class _PrologueMerger:
-    """The groups of one body while ops move between them; their order stays one in which they can run."""
+    """The groups of one body while ops move between them, always in a legal order."""
 
     def __init__(self, plan: FusionPlan, body: Body, context: Context) -> None:
         self.plan, self.context = plan, context
@@ -114,7 +114,7 @@ class _PrologueMerger:
             self._apply(source, readers, move)
 
     def _is_operand(self, tensor: Tensor, group: Group) -> bool:
-        """Whether what a group computes as it reads it is `tensor`, or a view of it; and what needs memory is not."""
+        """Whether a group reads `tensor`, or a view of it, only as operands that a prologue may compute."""
         if group.kind not in _READERS or group.anchor is None:
             return False
         alone = replace(group, ops=(self.context.producers[tensor][0], group.anchor))
@@ -123,7 +123,7 @@ class _PrologueMerger:
         return any(flags[first:]) and not any(flags[:first])
 
     def _refusal(self, root: Tensor, readers: Sequence[int]) -> _Move | str:
-        """What moves; or why it does not."""
+        """The move of the ops that compute `root`, or why there is none."""
         if root in self.outputs:
             return "its result is needed in memory"
         if not all(self._is_operand(root, self.groups[k]) for k in readers):
@@ -145,7 +145,7 @@ class _PrologueMerger:
         return move if self._pays(move) else "computing it where it is read saves less than it costs"
 
     def _overwrites(self, group: Group, moved: Sequence[Op[object]]) -> bool:
-        """Whether ops read, too late, an operand of a scatter that is not copied unless something reads it."""
+        """Whether moved ops would read an operand of a scatter after the scatter has overwritten it in place."""
         if group.kind is not GroupKind.SCATTER or group.anchor is None:
             return False
         operands = group.anchor.operands[: len(group.anchor.operands) // 2]
@@ -158,7 +158,7 @@ class _PrologueMerger:
     # -- which ops
 
     def _in_memory(self, readers: Iterable[int]) -> set[Tensor]:
-        """What scatters begin with, seen through free ops: they copy it, so that it is stored whoever else reads it."""
+        """The operands that scatters copy, looking through free ops: they are stored whoever else reads them."""
         anchors = [op for k in readers if self.groups[k].kind is GroupKind.SCATTER and (op := self.groups[k].anchor)]
         stack = [t for op in anchors for t in op.operands[: len(op.operands) // 2]]
         found = set[Tensor]()
@@ -193,7 +193,7 @@ class _PrologueMerger:
         return tuple(sorted(found, key=self.order.__getitem__))
 
     def _after_reductions(self, group: Group) -> set[Op[object]]:
-        """The ops of a group that need one of its reductions."""
+        """The ops of a group that depend on one of its reductions."""
         found, producers = set[Op[object]](), self.context.producers
 
         def needs(tensor: Tensor) -> bool:
@@ -243,7 +243,7 @@ class _PrologueMerger:
     # -- whether it pays
 
     def _pays(self, move: _Move) -> bool:
-        """Whether a move saves memory, and more than its work costs, at every likely point."""
+        """Whether a move saves memory traffic, and more than its work costs, at every likely point."""
         points, tile = self.context.points, self.context.abilities.product_tile
         dots = [g for g in move.readers if g.kind is GroupKind.DOT]
         if not all(self._is_thin(g, tile) if tile else self._fits_cache(g) for g in dots):
@@ -260,8 +260,8 @@ class _PrologueMerger:
         return bool(points) and all(saved.evaluate(p) * rate >= work.evaluate(p) for p in points)
 
     def _change(self, move: _Move) -> tuple[Dim, Dim]:
-        """The bytes that a move saves, and the work that it does again."""
-        passed, weights = Counter[Tensor](), Counter[Shape]()  # by how much: most of both is there before and after
+        """The bytes that a move saves, and the work that it repeats."""
+        passed, weights = Counter[Tensor](), Counter[Shape]()  # differences: most entries cancel
         after = [group for group in (move.rest, *move.readers) if group is not None]
         for groups, sign in ((move.before, 1), (after, -1)):
             for group in groups:
@@ -273,7 +273,7 @@ class _PrologueMerger:
         return saved, total(elements(space) * count for space, count in weights.items() if count)
 
     def _is_thin(self, group: Group, tile: int) -> bool:
-        """Whether a product waits for memory anyway, so that a library would be no faster."""
+        """Whether a product is memory-bound, so that a library would be no faster."""
         assert group.anchor is not None, "a product has its op"
         form = matrix_form(group.anchor, self.context.structures)
         return all(min(form.m.evaluate(p), form.n.evaluate(p)) <= tile for p in self.context.points)
@@ -288,7 +288,7 @@ class _PrologueMerger:
         return all(FEWEST_ROWS * depth.evaluate(p) * size <= PANEL_BYTES for p in self.context.points)
 
     def _read_again(self, group: Group) -> Dim:
-        """What reading A for every panel of B takes, in bytes of memory."""
+        """The cost of reading A again for every panel of B, in bytes of memory."""
         assert group.anchor is not None, "a product has its op"
         computed = computed_operands(group, self.context.producers)
         if computed != (False, True):
@@ -298,7 +298,7 @@ class _PrologueMerger:
         return form.m * form.k * maximum(0, panels - 1) * group.anchor.operands[0].dtype.bytes // READ_AGAIN
 
     def _repeated(self, group: Group, moved: Sequence[Op[object]]) -> Dim:
-        """The work of computing panels more than once: for batch loops they do not vary with, and for each tile."""
+        """The work of recomputing panels: in batch loops on which they do not depend, and for each tile."""
         assert group.anchor is not None, "a product has its op"
         computed = computed_operands(group, self.context.producers)
         form = matrix_form(group.anchor, self.context.structures, computed)
@@ -328,7 +328,7 @@ class _PrologueMerger:
             self._take_product(source, move.rest)
 
     def _refresh(self, number: int) -> None:
-        """Note again what a group that has changed stores and reads."""
+        """Update what is recorded of a changed group: what it stores and reads."""
         for tensor in self.reads.pop(number, ()):
             self.readers[tensor].discard(number)
         if number not in self.gone:
@@ -338,7 +338,7 @@ class _PrologueMerger:
     def _take_product(self, number: int, group: Group) -> None:
         """Make what is left of a row group the epilogue of a product whose only reader it is.
 
-        What kept it from being one may have moved. The product waits for the group: nothing else needs it before.
+        What prevented that may have moved. The product moves to the place of the group: nothing else needs it earlier.
         """
         for tensor in group_inputs(group, self.context.producers):
             before = self.home.get(tensor, number)
@@ -354,7 +354,7 @@ class _PrologueMerger:
                 return
 
     def _is_epilogue(self, group: Group, number: int, product_: Group) -> bool:
-        """Whether a product of one result, which nobody else reads, can compute all of a group."""
+        """Whether a product of one result, with no other readers, can compute all of a group as its epilogue."""
         if product_.kind not in (GroupKind.DOT, GroupKind.CONVOLUTION) or product_.anchor is None:
             return False
         result, shape = product_.anchor.results[0], group.roots[0].shape
@@ -366,7 +366,7 @@ class _PrologueMerger:
         return epilogue_index(result, group.roots, group.ops, facts, producers) is not None
 
     def finished(self) -> FusionPlan:
-        """The plan. What has moved is stored no more, so that no refusal of it holds; of others the last one does."""
+        """The plan. Refusals of ops that have moved since are dropped; of other decisions the last one holds."""
         groups = tuple(g for k, g in enumerate(self.groups) if k not in self.gone)
         latest = {(d.producer, d.consumer): d for d in self.decisions}
         moved = {d.producer for d in latest.values() if d.merged}

@@ -1,4 +1,4 @@
-"""Whether an op keeps to the rows of a group, and which rows a group has with one more reduction."""
+"""Whether an op stays within the rows of a group, and which rows a group has with one more reduction."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def joined_rows(state: FusionState, op: Op[object], draft: GroupDraft) -> Shape 
     rows = row_space(op)
     assert rows is not None, "a reduction fixes a row space"
     if draft.rows is None or same_rows(draft.rows, rows, state.facts):
-        finer = max(draft.rows or (), rows, key=lambda r: len(without_ones(r)))  # divides a row's number least
+        finer = max(draft.rows or (), rows, key=lambda r: len(without_ones(r)))  # fewest divisions of the row number
         return _fits(state, op, draft, finer) or finer
     different = MergeRefusal(
         f"its rows {show_rows(rows, state.facts)} are not the group's rows {show_rows(draft.rows, state.facts)}",
@@ -45,9 +45,9 @@ def joined_rows(state: FusionState, op: Op[object], draft: GroupDraft) -> Shape 
 
 
 def _stays_busy(state: FusionState, op: Op[object], draft: GroupDraft, rows: Shape) -> bool:
-    """Whether one kernel of few rows is faster than one kernel for `op` and one for the rest, which have more."""
+    """Whether one kernel with few rows is faster than one for `op` and one for the rest, which have more rows."""
     if not without_ones(rows) and product(space_of(op, 0)).constant is None:
-        return False  # any number of rows, which one row would hold all at once
+        return False  # an unbounded number of rows, which one row would hold all at once
     costs, machine = state.costs, state.costs.machine
     assert draft.rows is not None, "the group has rows that differ"
     own = row_space(op)
@@ -57,7 +57,7 @@ def _stays_busy(state: FusionState, op: Op[object], draft: GroupDraft, rows: Sha
     count = costs.size(rows)
     in_row = divided(state.size(op), count)
     if any(size * op.operands[0].dtype.bytes > machine.row_bytes for size in in_row):
-        return False  # what one stage keeps for the next does not stay close
+        return False  # row scratch would not fit in the memory near a worker
     together = plus(costs.launch, _serial(plus(work, alone), count, machine))
     apart = plus(
         _serial(plus(work, passed), costs.size(draft.rows), machine),
@@ -67,9 +67,9 @@ def _stays_busy(state: FusionState, op: Op[object], draft: GroupDraft, rows: Sha
 
 
 def _is_short(state: FusionState, op: Op[object], draft: GroupDraft) -> bool:
-    """Whether all of a group and `op` is one row so short that one worker is done before a kernel has started.
+    """Whether the group and `op` are one row so short that one worker needs no longer than a launch.
 
-    At likely sizes: targets spread a row that turns out to be long.
+    This is for likely sizes: targets distribute a row that turns out to be long.
     """
     costs = state.costs
     group, alone = largest(draft.memory, draft.work), plus(costs.memory(state.loaded(op)), state.size(op))
@@ -77,7 +77,7 @@ def _is_short(state: FusionState, op: Op[object], draft: GroupDraft) -> bool:
 
 
 def _serial(work: Amounts, rows: Amounts, machine: Machine) -> Amounts:
-    """The time of work of which every row is done by one worker."""
+    """The time of work if each row is computed by one worker."""
     return tuple(amount * max(1.0, machine.workers / count) for amount, count in zip(work, rows, strict=True))
 
 
@@ -120,9 +120,9 @@ def _fits(state: FusionState, op: Op[object], draft: GroupDraft, rows: Shape) ->
 
 
 def column_count(reductions: Sequence[Op[object]], roots: Sequence[Tensor], facts: Facts) -> Dim | None:
-    """How many columns a group has of which each is reduced, and stored, by itself; None if it is no such group.
+    """The number of columns of a group that reduces and stores each by itself; None for other groups.
 
-    It has one row, but kernels share out its columns.
+    Such a group has one row, but kernels distribute its columns.
     """
     counts = {rows_of(root.shape, facts) for root in roots}
     for op in reductions:
@@ -135,8 +135,8 @@ def column_count(reductions: Sequence[Op[object]], roots: Sequence[Tensor], fact
 def _keeps_row(state: FusionState, op: Op[object], draft: GroupDraft, count: Dim, *, whole: bool = False) -> bool:
     """Whether every path from `op` to the group's results stays in one of `count` rows.
 
-    `whole`: the rows are all elements of what is computed, as columns are that a reduction has left. Leading dims of
-    something larger are others, though there may be as many: in a square the rows that it reduced.
+    `whole`: the rows are all elements of each tensor on the path, like the columns that a reduction keeps. Equally many
+    leading dims of a larger tensor do not count: in a square matrix they would be the rows that were reduced.
     """
     pending, seen = [op], {op}
     while pending:
@@ -172,7 +172,7 @@ def _same_row(state: FusionState, producer: Op[object], user: Op[object], count:
 
 
 def _is_own_row(space: Space, index: Index, shape: Shape, count: Dim) -> bool:
-    """Whether element `index` of a tensor lies in the row where the space stands, of `count` rows."""
+    """Whether element `index` of a tensor lies in the current row of the space, of `count` rows."""
     here, there = leading(space.shape, count, space.facts), leading(shape, count, space.facts)
     if here is None or there is None:
         return False

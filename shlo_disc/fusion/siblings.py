@@ -1,4 +1,4 @@
-"""Groups that read the same memory and do not need each other become one kernel."""
+"""Sibling fusion: independent groups that read the same memory become one kernel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shlo_disc.kernels.row_spaces import leading, rows_of, same_rows, without_on
 from shlo_disc.limits import LARGEST_GROUP
 
 MOST_TRIED = 4  # groups that a reader of a tensor is compared with; keeps the time linear
-SHARED = 0.25  # the part of its memory that a group must share; else its kernel only gets longer
+SHARED = 0.25  # the fraction of its memory traffic that a group must share; else its kernel only gets longer
 
 
 def merge_siblings(state: FusionState) -> None:
@@ -43,7 +43,7 @@ def _candidates(draft: GroupDraft, readers: dict[Tensor, list[GroupDraft]]) -> l
 
 
 def _are_siblings(state: FusionState, a: GroupDraft, b: GroupDraft) -> bool:
-    """Whether two groups have the same rows, share much of what they read, and do not need each other."""
+    """Whether two groups have the same rows, share much of what they read, and are independent."""
     if len(a.ops) + len(b.ops) > LARGEST_GROUP or not _have_same_rows(state, a, b):
         return False
     shared = state.costs.memory(t for t in a.loaded if t in b.loaded)

@@ -1,4 +1,4 @@
-"""What fusion has decided so far, and what it asks again and again of a body."""
+"""The state of fusion: decisions made so far, and memoized properties of a body."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from shlo_disc.kernels.op_graph import all_operands, row_space, space_of
 
 @dataclass(frozen=True, slots=True)
 class MergeRefusal:
-    """Why a merge may not be, or does not pay; `claims` as in `Decision`."""
+    """Why a merge is illegal, or does not pay; `claims` as in `Decision`."""
 
     reason: str
     claims: tuple[Claim, ...] = ()
@@ -46,14 +46,14 @@ class FusionState:
         self.costs = Costs.at(context.abilities.machine, context.points)
         self.order = DraftOrder()
         self.homes = dict[Op[object], list[GroupDraft]]()
-        self.same_row = dict[tuple[Space, Index, Shape, Dim], bool]()  # `row_fit` has asked
+        self.same_row = dict[tuple[Space, Index, Shape, Dim], bool]()  # memo of `row_fit`
         self._records = list[_Record]()
         self._merged = dict[GroupDraft, GroupDraft]()
         self._loaded = dict[Op[object], tuple[Tensor, ...]]()
         self._weights = dict[Op[object], float]()
         self._indexing = dict[Op[object], frozenset[Tensor]]()
         self._counting = dict[Op[object], bool]()
-        # When an op is asked about, what reads it has its place for good: ops are placed from the results backwards.
+        # Ops are placed from the results backwards, so the readers of an op are final when it is placed.
         self._readers = dict[Op[object], list[GroupDraft]]()
         self._visits = dict[tuple[Op[object], GroupDraft], tuple[Amounts, int]]()
 
@@ -104,7 +104,7 @@ class FusionState:
         self.homes[op] = list(drafts)
 
     def merge(self, kept: GroupDraft, gone: GroupDraft) -> None:
-        """Make one group of two that do not need each other."""
+        """Merge two independent groups."""
         self.order.merge(kept, gone)
         for op in gone.ops:
             homes = [d for d in self.homes[op] if d is not gone]
@@ -123,7 +123,7 @@ class FusionState:
         self._readers.clear()
         self._visits.clear()
 
-    # -- questions
+    # -- properties
 
     def readers(self, op: Op[object]) -> list[GroupDraft]:
         """The groups that read `op`."""
@@ -142,7 +142,7 @@ class FusionState:
         return self.costs.size(space_of(op, 0))
 
     def work(self, op: Op[object], visits: Amounts) -> Amounts:
-        """The additions of an op that is computed so often; where loops stand comes with them."""
+        """The additions of an op that is computed `visits` times; ops that only compute indices are free."""
         if (known := self._weights.get(op)) is None:
             known = self._weights[op] = self._weight(op)
         return times(visits, known)
@@ -192,7 +192,7 @@ class FusionState:
         return total, copies
 
     def indirections(self, op: Op[object], draft: GroupDraft) -> int:
-        """How many elements of `draft` would have to be read, one to find the other, because `op` says where."""
+        """The most dependent loads in `draft`, each giving an index of the next, if `op` joins it."""
         users = [user for user in self.nodes.consumers[op] if user in draft.visits]
         depths = [draft.indirections.get(user, 0) + (not self._indices(user).isdisjoint(op.results)) for user in users]
         return max(depths, default=0)

@@ -1,4 +1,4 @@
-"""What a group costs, as formulas of the sizes: bytes that it moves, and the work of its elements."""
+"""The cost of a group as formulas of sizes: the bytes that it moves, and the work of its elements."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Steps and memory of a program.
 
-In: kernels in an order in which they can run. Out: the host program, its buffers, and the artifact of the runtime.
-Every program is verified for all sizes: what changes here has to pass `verify`.
+Input: kernels in a legal order. Output: the host program, its buffers, and the artifact for the runtime.
+Every host program is verified for all sizes: changes here have to pass `verify`.
 """

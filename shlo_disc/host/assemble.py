@@ -103,7 +103,7 @@ def _sizes(dims: Sequence[Dim]) -> tuple[SizeExpr, ...]:
 
 
 def _finished(planned: Any) -> Any:
-    """A record of the plan as the artifact has it: with sizes for its dims, and without what it was made from."""
+    """Convert a record of the plan for the artifact: dims become `SizeExpr`s, references to its source None."""
     match planned:
         case Dim():
             return planned.size_expr()
@@ -120,7 +120,7 @@ def _finished(planned: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Numbers:
-    """What counts choices and host calls, in the order of the steps."""
+    """Counters of choices and host calls, in the order of the steps."""
 
     choices: Iterator[int] = field(default_factory=count)
     host_calls: Iterator[int] = field(default_factory=count)
@@ -178,7 +178,7 @@ def _leaf(step: LaunchStep, numbers: _Numbers) -> Launch | Choice | HostCall:
 
 
 def _variant(variant: Variant[Dim], slots: Sequence[int]) -> Variant[Dim]:
-    """A variant whose commands name slots, instead of positions among those of its step."""
+    """The variant with commands that name slots, not positions in the slots of its step."""
     return replace(variant, commands=tuple([_command(one, slots) for one in variant.commands]))
 
 

@@ -1,4 +1,4 @@
-"""What differs on a target while code is generated; `runtime/backend.py` is for what runs."""
+"""The target-specific part of code generation; `runtime/backend.py` is that of the runtime."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from shlo_disc.schedules.tables import Scheduling
 
 
 class Lowering(Protocol):
-    """The kernels of one program, while they are printed."""
+    """Prints the kernels of one program."""
 
-    abilities: ClassVar[Abilities]  # what there are templates for
+    abilities: ClassVar[Abilities]  # which templates exist
 
     def lower(self, group: Group, /) -> LaunchRef:
         """Print the kernel of a group, or find the one of an equal group."""
         ...
 
     def sources(self, most: int, /) -> tuple[SourceFile, ...]:
-        """All that was printed. `most`: how many files to make, where their number is a choice."""
+        """All printed files, at most `most` where the target can choose their number."""
         ...
 
 
@@ -43,10 +43,10 @@ def _no_deviation(_program: Program, _inputs: Sequence[NDArray[Any]]) -> str:
 class CodeGenerator:
     """How code for a target is generated.
 
-    `spelling`: how formulas are written in its language, and which element types that has. Programs go through the
-    passes `first`, through those of all targets, and through `last`. `start` begins to lower a program of which these
-    passes are done; `print_host` prints the function that launches its kernels. `deviation` says why results may differ
-    from the reference for these inputs by more than rounding, or nothing.
+    `spelling`: how formulas are written in its language, and which element types that has. The passes `first` run
+    before those of all targets, `last` after them. `start` begins to lower a program after these passes; `print_host`
+    prints the function that launches its kernels. `deviation` returns why results for these inputs may differ from the
+    reference by more than rounding, or an empty string.
     """
 
     spelling: type[Spelling]

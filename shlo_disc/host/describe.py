@@ -32,7 +32,7 @@ from shlo_disc.size_expr import SizeExpr
 def describe(
     program: Program, host: HostProgram, names: Sequence[str], points: Sequence[Point], module: Module
 ) -> ReportModel:
-    """Everything that people may ask about; `names` are those of the arguments, `points` likely sizes."""
+    """Collect everything that reports show; `names` are those of the arguments, `points` likely sizes."""
     groups = _Groups(program, host, names, module)
     return ReportModel(
         fact_texts(program, groups.where, groups.origin),
@@ -47,7 +47,7 @@ def describe(
 
 
 def _sizes(program: Program, points: Sequence[Point]) -> SizesText:
-    """The sizes to choose: those that all others follow from, but `b` rather than the quotient `b_by_8` of it."""
+    """The independent sizes, from which all others follow; `b` itself rather than its quotient `b_by_8`."""
     definitions = dict(program.definitions)
     chosen = {symbol: symbol for symbol in free_symbols(program)}
     quotients = [symbol for symbol in chosen if symbol in definitions and "_by_" in symbol.name]
@@ -67,7 +67,7 @@ def _sizes(program: Program, points: Sequence[Point]) -> SizesText:
 
 
 class _Groups:
-    """The groups of all bodies, numbered through."""
+    """The groups of all bodies, numbered consecutively."""
 
     def __init__(self, program: Program, host: HostProgram, names: Sequence[str], module: Module) -> None:
         self._plans, self._facts = host.plans, program.facts
@@ -93,11 +93,11 @@ class _Groups:
                 yield self._text(group, body, parent, decisions.of(group))
 
     def where(self, span: Span) -> str:
-        """The line of the text that something stands on."""
+        """The file and the line of a span."""
         return f"{one_line(span.source.file)}:{self._lines.of(span)}"
 
     def origin(self, span: Span) -> str:
-        """The user's line that it came from, if it is known."""
+        """The line of the user's source that a span came from; empty if unknown."""
         return self._origins.get(span, "")
 
     def bytes(self, count: Dim) -> SizeExpr:
@@ -105,13 +105,13 @@ class _Groups:
         return self._facts.readable(count).size_expr()
 
     def buffers(self, host: HostProgram) -> Iterator[BufferText]:
-        """What lives in the arena."""
+        """The buffers in the arena."""
         for slot, one in enumerate(host.buffers):
             if one.kind == "arena":
                 yield BufferText(slot, self._typed(one.made), self.bytes(one.offset), self.bytes(one.size))
 
     def numbers_of(self, steps: Sequence[HostStep]) -> Iterator[int | None]:
-        """The group of every step, in the order of the text."""
+        """The group number of every step, in program order; None for copies and launch groups."""
         for step in steps:
             match step:
                 case LaunchStep():
@@ -131,7 +131,7 @@ class _Groups:
                     assert_never(step)
 
     def _parents(self) -> Mapping[Op[object], int]:
-        """The group that runs the body of an op, for ops that are not of the main body."""
+        """For ops in nested bodies, the number of the group that runs the body."""
         control = [g for plan in self._plans for g in plan.groups if g.anchor is not None and is_control(g.anchor)]
         return {
             op: self._numbers[group]
@@ -165,7 +165,7 @@ class _Groups:
         )
 
     def _buffers(self, group: Group, inputs: Sequence[Tensor]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The slots that a group reads and writes: those of its launch, which knows what loops carry."""
+        """The slots that a group reads and writes; if launched, its launch's, which resolve loop-carried values."""
         if (step := self._launches.get(group)) is None:
             slots = {tensor: self._slots[tensor] for tensor in (*inputs, *group.roots) if tensor in self._slots}
         else:
@@ -180,7 +180,7 @@ class _Groups:
         return OpText(op.name, text, self._lines.of(op.span), self._origins.get(op.span, ""), inlined)
 
     def _attributes(self, attrs: object) -> str:
-        """What an op is told besides its operands, as far as it is short."""
+        """The attributes of an op as text, without long ones."""
         if not is_dataclass(attrs) or isinstance(attrs, ConstantAttrs):
             return ""
         found = ((field.name, getattr(attrs, field.name)) for field in fields(attrs))
@@ -227,14 +227,14 @@ def _launches(steps: Sequence[HostStep]) -> Iterator[LaunchStep]:
 
 
 def _unique(names: Mapping[Tensor, str]) -> Mapping[Tensor, str]:
-    """The user's names of tensors; not those of a function that was inlined at several places."""
+    """The user's names of tensors, without names that are ambiguous because a function was inlined several times."""
     times = Counter(names.values())
     return {tensor: f"%{name}" for tensor, name in names.items() if times[name] == 1}
 
 
 @dataclass(slots=True, eq=False)
 class _Lines:
-    """Numbers of lines, without counting from the beginning each time."""
+    """Line numbers of spans, by cached line starts of the last source."""
 
     source: Source | None = None
     starts: tuple[int, ...] = ()
@@ -247,7 +247,7 @@ class _Lines:
 
 
 class _Decisions:
-    """The decisions of a plan by the group that they are about: equal reasons become one."""
+    """The fusion decisions of a plan by group; those with equal reasons are merged."""
 
     def __init__(self, plan: FusionPlan, name: Callable[[Tensor], str]) -> None:
         self._name = name
@@ -267,7 +267,7 @@ class _Decisions:
 
 
 def _short(value: object, show: Callable[[Dim], str]) -> str:
-    """A number, a size, a word, or a few of them; empty for anything else, and for what is not set."""
+    """A number, a size, a name, or a tuple of numbers or sizes, as text; empty for anything else, and for False."""
     match value:
         case bool():
             return "true" if value else ""

@@ -1,7 +1,7 @@
-"""How the tasks of a launch go over the rows of what it reads and writes: what `regions` asks.
+"""Which rows of its tensors each task of a launch accesses; used by `regions`.
 
-A launch is cut into blocks of rows in the order of its tasks. What is accessed at the rows of the task itself alone
-is *local*: a thread that has the same rows of two launches needs nobody else's part of what one hands to the other.
+A launch is cut into blocks of rows in the order of its tasks. A tensor of which each task accesses only its own rows is
+*local*: a thread that has the same rows of two launches needs only its own part of what one passes to the other.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _Loops = tuple[tuple[Sym, Dim], ...]
 
 @dataclass(frozen=True, slots=True)
 class ElementAccess:
-    """An element of the tensor at a position, by the loops around it (outermost first); `offset` None: any element."""
+    """An access to the tensor at `position`, in `loops` (outermost first); `offset` None: to any of its elements."""
 
     position: int
     offset: Dim | None
@@ -32,10 +32,10 @@ class ElementAccess:
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """`count` lines in order, the one whose number is `line`, and everything that it accesses.
+    """A launch as `count` lines in order; `accesses` are those of the line number `line`.
 
-    A task of the launch is a line; or, if there is a `block`, `tasks` of it are a block of as many lines as that
-    symbol says, which may be any number. `work`: of all lines, of which `grain` is worth one of the `threads`.
+    A task of the launch is a line; or, if there is a `block`, `tasks` tasks compute a block of that many lines, which
+    may be any number. `work` is that of all lines, `grain` the least that is worth one of the `threads`.
     """
 
     line: Dim
@@ -48,13 +48,13 @@ class Division:
     threads: int
 
     def is_local(self, position: int, elements: Dim, rows: Dim, facts: Facts) -> bool:
-        """Whether all accesses of a tensor of so many elements are proven to be in the row of their line.
+        """Whether all accesses to a tensor of `elements` elements are proven to be in the row of their line.
 
-        The tensor's elements, and the lines, are cut into `rows` parts alike.
+        The tensor's elements and the lines are both cut into `rows` equal parts.
         """
         width, rest = divide(elements, rows)
         lines, other = divide(self.count, rows)
-        if rest.terms or other.terms or not (width.terms and lines.terms):  # the last: a row of no elements
+        if rest.terms or other.terms or not (width.terms and lines.terms):  # the last: rows without elements or lines
             return False
         found = [access for access in self.accesses if access.position == position]
         return all(self._in_row(access, width, lines, facts) for access in found)
@@ -68,7 +68,7 @@ class Division:
 
 
 def row_accesses(kernel: RowKernel) -> tuple[ElementAccess, ...]:
-    """Those of a kernel of rows, or of one map."""
+    """The accesses of a kernel of rows, or of a single map."""
     loops = _loops(kernel.rows)
     return tuple(access for stage in kernel.stages for access in _of_stage(kernel.params, stage, loops))
 
@@ -81,7 +81,7 @@ def row_line(kernel: RowKernel) -> tuple[Dim, Dim]:
 
 
 def product_accesses(kernel: DotKernel) -> tuple[ElementAccess, ...]:
-    """Those of a product without a batch, whose lines are its rows: all lines read all of B."""
+    """The accesses of a product without a batch, whose lines are its rows; each line may read all of B."""
     loops = _loops((kernel.row,))
     found = list(_of_operand(kernel, kernel.a, loops))
     found += [ElementAccess(access.position, None) for access in _of_operand(kernel, kernel.b, loops)]
@@ -116,7 +116,7 @@ def _of_stage(params: Sequence[Param], stage: Stage, loops: _Loops) -> Iterator[
 
 
 def _loads(params: Sequence[Param], roots: Iterable[Node], loops: _Loops) -> Iterator[ElementAccess]:
-    """The loads of formulas; within folds, anywhere on the folds' axes."""
+    """The loads of formulas; those in folds range over all of the folds' axes."""
     nodes, numbers = list(nodes_of(roots)), {param: number for number, param in enumerate(params)}
     folds = dict.fromkeys(axis for node in nodes if isinstance(node, FoldResult) for axis in node.fold.axes)
     inner = (*loops, *folds)

@@ -1,7 +1,7 @@
-"""What is known of sizes and why, for people: assumptions, then the shape of every value and where it comes from.
+"""Report texts on what is known of sizes and why: assumptions, then every value's shape and what it derives from.
 
-A shape comes from the operands of its op; if the text computes it (`dynamic_reshape`), from that arithmetic, back to
-the arguments. What the arithmetic does on one line of the user's is one step.
+A shape derives from the operands of its op; if the program computes it (`dynamic_reshape`), from that arithmetic, back
+to the arguments. The arithmetic of one line of the user's source is one step.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _Element: TypeAlias = tuple[KnownElements, int]
 
 
 def fact_texts(program: Program, where: Place, origin: Place) -> tuple[FactText, ...]:
-    """Every assumption, in the order in which they were learned, numbered like the program's facts."""
+    """Every assumption, in the order and with the numbers of the program's facts."""
     return tuple(
         FactText(
             ", ".join(sorted(symbol.name for symbol in fact.symbols)),
@@ -38,7 +38,7 @@ def fact_texts(program: Program, where: Place, origin: Place) -> tuple[FactText,
 
 
 def size_spans(program: Program) -> frozenset[Span]:
-    """Where the text computes sizes."""
+    """The spans of the arithmetic that computes sizes."""
     seen, waiting = dict[Computed, None](), [x.made for taken in program.sized.values() for x in taken]
     while waiting:
         made = waiting.pop()
@@ -49,20 +49,20 @@ def size_spans(program: Program) -> frozenset[Span]:
 
 
 def shape_texts(program: Program, name: Callable[[Tensor], str], where: Place, origin: Place) -> tuple[ShapeText, ...]:
-    """The shape of every argument and result of an op that has a size; what it follows from comes before it."""
+    """The shape of every argument and op result with a dynamic dim, after those that it derives from."""
     shapes = _Shapes(program, name, where, origin)
     shapes.add_all()
     return tuple(shapes.found)
 
 
 class _Shapes:
-    """Numbers every tensor whose shape is told, and every size that the text computes for one."""
+    """Numbers every tensor with a dynamic dim, and every size that the program computes for one."""
 
     def __init__(self, program: Program, name: Callable[[Tensor], str], where: Place, origin: Place) -> None:
         self.found = list[ShapeText]()
         self._program, self._name, self._where, self._origin = program, name, where, origin
         self._numbers = dict[Tensor, int]()
-        self._by_name = dict[str, int]()  # of the tensors; the arithmetic of sizes is older than what passes made anew
+        self._by_name = dict[str, int]()  # of the tensors: size arithmetic refers to tensors that passes have replaced
         self._computed = dict[Computed, int]()
         self._texts = dict[Dim, str]()
 
@@ -95,7 +95,7 @@ class _Shapes:
         return known
 
     def _solved(self, raw: Dim) -> tuple[int, ...]:
-        """The facts by which a raw size is another one."""
+        """The facts that express a raw size by other sizes."""
         return self._program.facts.solved_by(raw)
 
     def _because(self, result: Tensor, op: Op[object]) -> tuple[_Reasons, ...]:
@@ -106,7 +106,7 @@ class _Shapes:
         )
 
     def _derived(self, result: Tensor, axis: int, operands: list[Tensor]) -> _Reasons:
-        """The dims of operands that a size is made of, with what the text computes for it: padding, starts, limits."""
+        """The operands' dims that a size derives from, and what is computed for it: padding, starts, limits."""
         found = dict.fromkeys(self._source(result.shape[axis], axis, operands))
         for x in self._program.sized.get(result, ()):
             if x.shape == (len(result.shape),):
@@ -114,7 +114,7 @@ class _Shapes:
         return tuple(found)
 
     def _asked(self, result: Tensor, axis: int) -> _Reasons:
-        """What the text computes a size from, if that is just what it asks for."""
+        """The sources of a size that a shape operand gives, if the result has exactly that size."""
         taken = self._program.sized.get(result, ())
         if len(taken) != 1 or taken[0].shape != (len(result.shape),):
             return ()
@@ -123,7 +123,7 @@ class _Shapes:
         return self._reasons(self._sources([(shape, axis)], "")) if is_asked else ()
 
     def _sources(self, elements: Iterable[_Element], line: str) -> Iterator[_Element]:
-        """The computed integers that elements are, or are made of without leaving a line of the user's."""
+        """The computed integers that elements are, or derive from by arithmetic of `line` of the user's source."""
         waiting, seen = list(elements)[::-1], set[tuple[Computed, int]]()
         while waiting:
             x, element = waiting.pop()
@@ -149,7 +149,7 @@ class _Shapes:
         return tuple(found)
 
     def _arithmetic(self, x: KnownElements, made: Computed) -> int:
-        """The number of an integer that the text computes; what it is computed from has its number before it."""
+        """The number of a computed integer tensor; what it is computed from gets its number first."""
         waiting = [(x, made)]
         while waiting:
             x, current = waiting[-1]
@@ -170,7 +170,7 @@ class _Shapes:
         return self._computed[made]
 
     def _source(self, size: Dim, axis: int, operands: list[Tensor]) -> _Reasons:
-        """A dim of an operand that is equal, best at the same place; else those that it has symbols of."""
+        """An equal dim of an operand, preferably on the same axis; else dims that contain its symbols."""
         for x in operands:
             if axis < len(x.shape) and x.shape[axis] == size:
                 return ((self._numbers[x], axis),)
@@ -190,5 +190,5 @@ class _Shapes:
 
 
 def _operands(made: Computed, element: int) -> list[_Element]:
-    """The elements that an element of elementwise arithmetic is computed from."""
+    """The operands' elements that an element of elementwise arithmetic is computed from."""
     return [(operand, element if operand.shape else 0) for operand in made.operands]

@@ -1,4 +1,4 @@
-"""Groups that a function of Python computes."""
+"""Groups that a Python function computes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _REGISTERED = "the function that is registered for its target"
 
 @dataclass(frozen=True, slots=True)
 class HostLibraries:
-    """What host calls of a target call: `fft` is the name of the library for Fourier transforms.
+    """The libraries of a target's host calls: `fft` is the name of the one for Fourier transforms.
 
-    `routine` gives the callee and the name of the library that compute a routine, None if kernels call it themselves.
+    `routine` gives the callee and the library's name for a routine, None if kernels call it themselves.
     """
 
     target: str
@@ -34,7 +34,7 @@ class HostLibraries:
 def host_call(group: Group, libraries: HostLibraries) -> HostCallRef | None:
     """The call of a group's op, if Python computes it.
 
-    Raises `UnsupportedOpError` for a custom call whose target has no function yet.
+    Raises `UnsupportedOpError` for a custom call whose target has no registered function.
     """
     op = group.ops[0]
     match op.attrs:

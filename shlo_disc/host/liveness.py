@@ -1,9 +1,9 @@
-"""When each buffer of a host program holds something that is needed.
+"""Liveness of the buffers of a host program.
 
-Backward data flow over the structured steps: a step needs what it reads, and ends the need for what it writes whole.
-Moments number the leaves of the program, and each time the host reads what decides where to go on. A moment inside a
-loop stands for that moment of every round. Sets of slots, and sets of moments, are integers with a bit for each member:
-what is needed at a moment of a training step grows with its layers, and so would the work of a set.
+Backward data-flow analysis over the structured steps: a step uses what it reads, and kills what it overwrites whole.
+Moments number the leaf steps of the program, and each read of a loop's flag or a branch's index by the host. A moment
+inside a loop stands for that moment of every iteration. Sets of slots, and sets of moments, are integers with a bit for
+each member: what is live at a moment of a training step grows with its layers, and so would the cost of a Python set.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Liveness:
     """The moments at which each slot must not be overwritten, and what each moment reads and writes."""
 
     def __init__(self, steps: Sequence[HostStep], slots: int, at_end: Collection[int]) -> None:
-        """`at_end` are the slots that someone reads after the last step."""
+        """`at_end` are the slots that are read after the last step."""
         self.alive = [0] * slots  # per slot, a bit per moment
         self.reads, self.writes = list[tuple[int, ...]](), list[tuple[int, ...]]()
         self.numbered = dict[int, int]()  # the moment of a leaf, a loop's flag or a branch's index, by the step's id
@@ -34,7 +34,7 @@ class Liveness:
         self._find_moments()
 
     def _find_moments(self) -> None:
-        """Fill `alive`: only where a slot begins or ends to be needed is there anything to do."""
+        """Fill `alive`; only moments at which a slot's liveness changes cost work."""
         held, since = 0, [0] * len(self.alive)
         for moment in range(self.moments + 1):
             now = self.held(moment) if moment < self.moments else 0
@@ -51,7 +51,7 @@ class Liveness:
 
     @property
     def moments(self) -> int:
-        """How many there are."""
+        """The number of moments."""
         return len(self.reads)
 
     def _moment(self, step: HostStep, reads: Sequence[int], writes: Sequence[int]) -> None:
@@ -102,28 +102,28 @@ class Liveness:
         return needed & ~self._written[moment] | self._read[moment]
 
     def _loop(self, step: HostStep, condition: Sequence[HostStep], body: Sequence[HostStep], needed: int) -> int:
-        """The body ends where the condition begins: what is needed there is known from what both need and end."""
+        """The slots needed before a loop, and at the end of its body: from the effects of both, without a fixpoint."""
         head = self._effect_of(step).before(needed)
         entry = self._flow(body, head)
         self._flow(condition, self._before(step, needed | entry))
         return head
 
     def _effect(self, steps: Sequence[HostStep]) -> _Effect:
-        """What running `steps` means for what is needed before them."""
+        """The effect of running `steps` on the slots needed before them."""
         found = _NOTHING
         for step in reversed(steps):
             found = self._effect_of(step).then(found)
         return found
 
     def _effect_of(self, step: HostStep) -> _Effect:
-        """The same of one step; of a loop it is found once, however many loops are around it."""
+        """The effect of one step; that of a loop or branches is cached, so that nesting does not multiply the work."""
         if (known := self._effects.get(id(step))) is not None:
             return known
         moment = self.numbered[id(step)]
         found = _Effect(self._read[moment], self._written[moment])
         match step:
             case While(condition, _, body):
-                # A turn of the body needs what it needs when it is reached; going around adds nothing to that.
+                # One iteration of the body reaches the fixpoint: another one adds no needs.
                 asked = self._effect(condition).then(found)
                 found = _Effect(asked.before(self._effect(body).needs), asked.ends)
             case Case(_, _, branches):
@@ -136,7 +136,7 @@ class Liveness:
 
 @dataclass(frozen=True, slots=True)
 class _Effect:
-    """What is needed before something: what it `needs` itself, and what is needed after it, but what it `ends`."""
+    """Transfer function of steps (gen and kill): before them their `needs`, and what is needed after but not `ends`."""
 
     needs: int
     ends: int
@@ -146,11 +146,11 @@ class _Effect:
         return needed & ~self.ends | self.needs
 
     def then(self, later: _Effect) -> _Effect:
-        """The effect of this, and of what comes after it."""
+        """The effect of this, and then of `later`."""
         return _Effect(self.before(later.needs), self.ends | later.ends)
 
     def either(self, other: _Effect) -> _Effect:
-        """The effect if one of both runs."""
+        """The effect if one of the two runs."""
         return _Effect(self.needs | other.needs, self.ends & other.ends)
 
 
@@ -158,7 +158,7 @@ _NOTHING, _UNREACHED = _Effect(0, 0), _Effect(0, -1)
 
 
 def members(bits: int) -> Iterator[int]:
-    """The numbers in a set, in order."""
+    """The members of a bit set, in order."""
     while bits:
         lowest = bits & -bits
         yield lowest.bit_length() - 1

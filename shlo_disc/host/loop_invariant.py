@@ -18,13 +18,13 @@ class LoopInvariant:
         _number(program.body, 0, self._depths)
 
     def among(self, tensors: Sequence[Tensor], group: Group) -> Sequence[bool]:
-        """Which of the tensors that a group reads are read again and again as they are."""
+        """Which of the tensors that a group reads are loop-invariant where it runs."""
         depth = self._depths[group.roots[0]]
         return [t in self._given or self._depths.get(t, depth) < depth for t in tensors]
 
 
 def _number(body: Body, depth: int, found: dict[Tensor, int]) -> None:
-    """In how many loops each tensor is made."""
+    """Record inside how many loops each tensor is computed."""
     found.update(dict.fromkeys(body.arguments, depth))
     for op in body.ops:
         found.update(dict.fromkeys(op.results, depth))

@@ -1,8 +1,8 @@
-"""Which memory every buffer of a host program is given.
+"""Memory allocation for the buffers of a host program.
 
-Buffers share memory in three ways. In place: what a kernel writes takes the place of what it reads for the last time,
-where the kernel allows it. As an alias: a temporary that is always small enough lies in a result, or in a donated
-argument, while that holds nothing. In the arena: whatever is left, by `placement`.
+Buffers share memory in three ways. In place: an output of a kernel reuses the memory of an input that is read for the
+last time, where the kernel allows it. As an alias: a temporary that is always small enough lies in a result, or in a
+donated argument, while that holds nothing needed. In the arena: all others, by `placement`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from shlo_disc.kernels.groups import Context
 from shlo_disc.limits import MOST_HOSTS
 
 _RANK: Mapping[BufferKind, int] = {"arena": 0, "result": 1, "argument": 2, "constant": 2, "packed": 2, "null": 2}
-SLACK = 1024  # bytes: what a few more buffers of small arrays are rounded up by
+SLACK = 1024  # bytes: the rounding of a few more small buffers
 _LENT: frozenset[BufferKind] = frozenset({"argument", "constant", "packed", "null"})
 
 
@@ -46,7 +46,7 @@ class UnplacedBuffer:
 
     @property
     def size(self) -> Dim:
-        """In bytes."""
+        """The size in bytes."""
         return bytes_of(self.tensor)
 
 
@@ -64,10 +64,10 @@ class MemoryLayout:
 def allocate(
     places: Sequence[UnplacedBuffer], steps: tuple[HostStep, ...], context: Context, donated: Collection[int] = ()
 ) -> MemoryLayout:
-    """Give every buffer its memory; that of the `donated` arguments (by number) may be written.
+    """Give every buffer its memory; that of the `donated` arguments (by number) may be overwritten.
 
-    Steps change places where that needs less memory at some likely sizes, and at none more. On the same condition
-    temporaries are not computed in place: two that live shorter may both be aliases where one that lives longer is not.
+    Steps are reordered if that needs less memory at some likely sizes, and more at none. On the same condition
+    temporaries are not computed in place: two short-lived ones may both be aliases where one long-lived one cannot.
     """
     setting = _Setting(places, context, donated, Locality(context.facts))
     best = _Layout(setting, steps)
@@ -80,14 +80,14 @@ def allocate(
         by_rows = _Layout(setting, best.steps, holding=Holding.ALL)
         best = by_rows if by_rows.needs_no_more_than(best) else best
     elif best.holds_any:
-        whole = _Layout(setting, best.steps, holding=Holding.NONE)  # in results and donated arguments
+        whole = _Layout(setting, best.steps, holding=Holding.NONE)  # more can be aliases
         best = whole if whole.needs_half_of(best) else best
     return best.memory()
 
 
 @dataclass(frozen=True, slots=True)
 class _Setting:
-    """What all layouts of a program have: buffers, those arguments that are `donated`, and what is known."""
+    """Inputs common to all layouts of a program: buffers, the numbers of `donated` arguments, and the context."""
 
     places: Sequence[UnplacedBuffer]
     context: Context
@@ -106,7 +106,7 @@ class _Layout:
         in_place: bool = True,
         holding: Holding = Holding.SHARED,
     ) -> None:
-        """`in_place`: launches may write in place of temporaries, and not of donated arguments alone."""
+        """`in_place`: launches may also write in place of temporaries, not only of donated arguments."""
         places, context = setting.places, setting.context
         self._places, self.steps, self._context = places, steps, context
         self._live = Liveness(steps, len(places), [slot for slot, at in enumerate(places) if at.kind == "result"])
@@ -124,39 +124,39 @@ class _Layout:
         self._sizes = [rooms.get(home, size) for home, size in zip(homes, shared.sizes, strict=True)]
         allocations = [Allocation(self._regions.needed(k, shared.moments[k]), self._sizes[k]) for k in self._allocated]
         self._stacking = stack(allocations, context.facts, context.points)
-        self._kept = _without_copies(steps, homes)  # in a region is none
+        self._kept = _without_copies(steps, homes)  # regions contain no copies
 
     def sizes_in_arena(self) -> AtPoints:
-        """Bytes by slot and point, 0 for what is no temporary."""
+        """Bytes by slot and point, 0 for slots that are no temporaries."""
         found = sizes_at(self._sizes, self._context.points)
         found[[slot for slot, at in enumerate(self._places) if at.kind != "arena"]] = 0
         return found
 
     def is_better_than(self, other: _Layout) -> bool:
-        """Whether the arena is smaller at some likely sizes, larger at none, and no more is copied."""
+        """Whether the arena is smaller at some likely sizes, larger at none, and there are no more copies."""
         mine, theirs = self._stacking.arena, other._stacking.arena
         return bool(np.all(mine <= theirs) and np.any(mine < theirs)) and self._copies <= other._copies
 
     def needs_half_of(self, other: _Layout) -> bool:
-        """Whether the arena is at likely sizes at most half as large in all, and larger at none."""
+        """Whether the arena is at most half as large, summed over likely sizes, larger at none, with no more copies."""
         mine, theirs = self._stacking.arena, other._stacking.arena
         is_smaller = bool(np.all(mine <= theirs) and 2 * np.sum(mine) <= np.sum(theirs))
         return is_smaller and self._copies <= other._copies
 
     def needs_no_more_than(self, other: _Layout) -> bool:
-        """Whether the arena is at likely sizes no larger in all, much larger at none, and no more is copied."""
+        """Whether the arena is no larger, summed over likely sizes, much larger at none, with no more copies."""
         mine, theirs = self._stacking.arena, other._stacking.arena
         is_near = np.all(mine <= theirs + theirs // 16 + SLACK)
         return bool(is_near and np.sum(mine) <= np.sum(theirs)) and self._copies <= other._copies
 
     @property
     def holds_any(self) -> bool:
-        """Whether launches by rows hold temporaries."""
+        """Whether regions hold temporaries."""
         return self._regions.holds_any
 
     @property
     def could_hold(self) -> bool:
-        """Whether one thread could take launches by rows."""
+        """Whether single-thread regions could hold temporaries, but do not."""
         return self._regions.could_hold
 
     @property
@@ -190,7 +190,7 @@ def _is_allocated(at: UnplacedBuffer, moments: int) -> bool:
 
 
 def _donations(places: Sequence[UnplacedBuffer], homes: Sequence[int]) -> tuple[Donation, ...]:
-    """The arguments whose memory holds anything else."""
+    """The arguments whose memory other buffers reuse."""
     found = dict[int, int | None]()
     for slot, home in enumerate(homes):
         if slot != home and places[home].kind == "argument":
@@ -200,7 +200,7 @@ def _donations(places: Sequence[UnplacedBuffer], homes: Sequence[int]) -> tuple[
 
 
 class _Sharing:
-    """Slots that are one memory: a union-find whose roots know when their memory is needed and how large it is."""
+    """Union-find of slots that share memory; a root has the moments at which its memory is needed, and its size."""
 
     def __init__(
         self,
@@ -222,7 +222,7 @@ class _Sharing:
         self.parents = list(range(len(places)))
 
     def homes(self) -> list[int]:
-        """For each slot the one that stands for its memory."""
+        """The root of each slot: the home of its memory."""
         return [self._root(slot) for slot in range(len(self.places))]
 
     def _root(self, slot: int) -> int:
@@ -231,7 +231,7 @@ class _Sharing:
         return slot
 
     def _join(self, a: int, b: int) -> None:
-        """One memory; the root is an argument's if one is there, else a result's."""
+        """Merge two sets; the root is an argument if there is one, else a result."""
         if _RANK[self.places[b].kind] > _RANK[self.places[a].kind]:
             a, b = b, a
         self.parents[b] = a
@@ -247,7 +247,7 @@ class _Sharing:
     # -- in place
 
     def in_place(self, steps: Sequence[HostStep], *, of_temporaries: bool) -> None:
-        """Join what a step reads for the last time with what it writes, where it may be the same memory."""
+        """Join slots that a step reads for the last time with slots that it writes, where they may share memory."""
         allowed = dict[int, set[tuple[int, int]]]()
         order = list[tuple[HostStep, int, int]]()
         for step in _leaves(steps):
@@ -261,7 +261,7 @@ class _Sharing:
                 self._join(a, b)
 
     def _may_join(self, a: int, b: int, allowed: dict[int, set[tuple[int, int]]]) -> bool:
-        """Whether the two are needed at the same time only where a step may work in place."""
+        """Whether two sets are needed at the same time only at steps that may work in place."""
         kinds = [self.places[k].kind for k in (a, b)]
         if "arena" not in kinds and set(kinds) != {"argument", "result"}:
             return False
@@ -274,9 +274,9 @@ class _Sharing:
         return self._is_by_rows(a, b)
 
     def _is_by_rows(self, a: int, b: int) -> bool:
-        """Whether no thread may be ahead of another, in a region that both are needed in, that still needs the other's.
+        """Whether two sets may share memory in regions, where threads may be launches apart.
 
-        Of equal sizes, rows of one are where the same rows of the other are.
+        Buffers of equal size have equal rows at equal bytes; if all accesses are local, each row is one thread's.
         """
         shared = self.wide[a] & self.wide[b] & self.regions.inside
         return not shared or (self.sizes[a] == self.sizes[b] and not shared & (self.foreign[a] | self.foreign[b]))
@@ -286,7 +286,7 @@ class _Sharing:
         return not self.moments[a] & self.moments[b] and self._is_by_rows(a, b)
 
     def _handed_on(self, moment: int, alive: Sequence[int], allowed: set[tuple[int, int]]) -> bool:
-        """Whether one of two slots ends at a moment, in a step that may write the other in its place."""
+        """Whether the step at a moment needs one of two slots for the last time, and may write the other in place."""
         first, second = alive
         after = self.live.after[moment]
         return any(pair in allowed and not after >> pair[0] & 1 for pair in ((first, second), (second, first)))
@@ -294,7 +294,7 @@ class _Sharing:
     # -- donations
 
     def as_results(self) -> None:
-        """Give each result the memory of a donated argument of the same size that is not read any more by then."""
+        """Give each result the memory of a donated argument of the same size that is not needed at the same time."""
         for result, at in enumerate(self.places):
             if at.kind != "result" or self._root(result) != result:
                 continue
@@ -306,13 +306,13 @@ class _Sharing:
     # -- aliased temporaries
 
     def alias_temporaries(self) -> None:
-        """Let temporaries lie in results that are not yet written, and in donated arguments after their last reading.
+        """Let temporaries alias results that are not yet written, and donated arguments after their last read.
 
-        Those that weigh most first.
+        The largest temporaries come first.
         """
         results = [slot for slot, at in enumerate(self.places) if at.kind == "result" and self.moments[slot]]
         weights = {size: self._weight(size) for size in self.sizes}
-        hosts = dict[Dim, list[int]]()  # by size, the least first
+        hosts = dict[Dim, list[int]]()  # by size, the smallest first
         for host in sorted([*results, *self.donated], key=lambda k: weights[self.sizes[k]]):
             hosts.setdefault(self.sizes[host], []).append(host)
         rooms = Rooms(list(hosts), self.facts, self.points)
@@ -346,14 +346,14 @@ def _leaves(steps: Sequence[HostStep]) -> Iterator[LaunchStep | Copy]:
 
 
 class _Clock:
-    """Moments counted without those of copies that are left out."""
+    """Renumbers moments without those of removed copies."""
 
     def __init__(self, steps: Sequence[HostStep], live: Liveness, homes: Sequence[int]) -> None:
         self._gone = gone = {live.numbered[id(step)] for step in _leaves(steps) if _is_needless(step, homes)}
         self._before = [0, *accumulate(moment not in gone for moment in range(live.moments))]
 
     def span(self, moments: int) -> tuple[int, int]:
-        """The first and the last of some moments, inclusive; what a copy would have written is there since before."""
+        """The first and the last of some moments, inclusive; the target of a removed copy is live a moment earlier."""
         first = (moments & -moments).bit_length() - 1 if moments else 0
         return self._before[first] - (first in self._gone), self._before[moments.bit_length()] - 1
 
@@ -363,7 +363,7 @@ def _is_needless(step: HostStep, homes: Sequence[int]) -> bool:
 
 
 def _without_own_copies(kernel: GridRef, homes: Sequence[int]) -> GridRef:
-    """The same without copies between buffers (whose `homes` these are) that became one."""
+    """The kernel without copies between buffers that now share memory; `homes` by position."""
 
     def is_needed(call: Command[Dim]) -> bool:
         return not (isinstance(call, Copy) and homes[call.source] == homes[call.target])
@@ -373,7 +373,7 @@ def _without_own_copies(kernel: GridRef, homes: Sequence[int]) -> GridRef:
 
 
 def _without_copies(steps: Sequence[HostStep], homes: Sequence[int]) -> tuple[HostStep, ...]:
-    """Leave out copies of a buffer onto itself, also those that a launch begins with."""
+    """Remove copies of a buffer onto itself, also those among the commands of a launch."""
     kept = list[HostStep]()
     for step in steps:
         match step:

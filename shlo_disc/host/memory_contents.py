@@ -1,8 +1,8 @@
-"""Where the buffers of a host program lie, and what their memory holds at a moment: for `host.verify`.
+"""Where the buffers of a host program lie, and what their memory holds at each step; used by `host.verify`.
 
-Memory is named by its *home*, one of the slots that lie there. What two homes in the arena hold at the same time is
-only believed if their bytes are proven to be apart, or every call has to look whether they are (`conditions`): else
-what is written to one is lost from the other.
+Memory is named by its *home*, one of the slots that lie there. Two homes in the arena count as disjoint only if their
+bytes are proven to be apart, or every call checks that they are (`conditions`): otherwise a write to one discards the
+contents of the other.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from shlo_disc.host.program import HostBuffer, HostProgram
 from shlo_disc.host.size_order import SizeOrder
 
 ALIGNMENT = 64  # bytes, of every buffer in the arena
-_UNKNOWN_SIZE = 32  # of all sizes, where none are known that a call accepts
-_LEAST_STEPS, _STEPS_PER_BUFFER = 1000, 30  # of all proofs: most programs need less than a third of that
+_UNKNOWN_SIZE = 32  # assumed for all sizes if no legal ones are known
+_LEAST_STEPS, _STEPS_PER_BUFFER = 1000, 30  # of all proofs together: most programs need less than a third
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """What a packing kernel makes: `sources` are the values that it reads, by the names that each goes by."""
+    """The output of a packing kernel; `sources` are the values that it reads, each as the set of its names."""
 
     kernel: str
     sources: tuple[frozenset[Value], ...]
 
 
 Value: TypeAlias = Tensor | Packed
-_Place: TypeAlias = tuple[int, int, int]  # of a home in the arena: where it begins and ends at a point, and itself
+_Place: TypeAlias = tuple[int, int, int]  # a home in the arena: its start and end (bytes) at a point, its slot
 
 
 class Layout:
@@ -47,7 +47,7 @@ class Layout:
         self.buffers = host.buffers
         self._arena, self._facts = host.arena_bytes, facts
         self._below = dict[tuple[int, int], bool]()  # whether one home is proven to end before another begins
-        self._apart = set[tuple[int, int]]()  # homes of which that is a condition, where neither is empty
+        self._apart = set[tuple[int, int]]()  # homes for which that is a condition, unless one is empty
         self._places = dict[int, _Place]()
         self._ends = dict[int, tuple[Dim, Dim]]()
         self._definitions = host.definitions
@@ -55,10 +55,10 @@ class Layout:
         most = _LEAST_STEPS + _STEPS_PER_BUFFER * len(host.buffers)
         self.order = SizeOrder(facts, host.definitions, looked_at, most, lambda: list(map(self._whole, more())))
         places = looked_at or [self._whole(dict.fromkeys(self._symbols(), _UNKNOWN_SIZE))]
-        self._point = max(reversed(places), key=self._present)  # by which homes are sorted: a legal one if one is known
+        self._point = max(reversed(places), key=self._present)  # homes are sorted by it: a legal one if known
 
     def _whole(self, point: Point) -> Point:
-        """A point with the values of what is defined."""
+        """A point with the values of defined symbols added."""
         values = dict(point)
         for symbol, dim in self._definitions:
             values[symbol] = dim.evaluate(values)
@@ -71,34 +71,34 @@ class Layout:
         return {symbol for dim in dims for symbol in dim.symbols()} - {symbol for symbol, _ in self._definitions}
 
     def home(self, slot: int) -> int:
-        """The slot that stands for the memory of a slot."""
+        """The slot that names the memory of a slot."""
         memory = self.buffers[slot].memory
         return slot if memory is None else memory
 
     def is_in_arena(self, home: int) -> bool:
-        """Whether it is memory of which buffers have different parts."""
+        """Whether a home lies in the arena, where homes may overlap."""
         return self.buffers[home].kind == "arena"
 
     @property
     def conditions(self) -> tuple[Dim, ...]:
-        """Sums that have no proof: no call may run at sizes at which one of them is negative."""
+        """Unproven sums: no call may run at sizes at which one of them is negative."""
         return tuple(self.order.conditions)
 
     def is_equal(self, one: Dim, other: Dim) -> bool:
-        """Whether two numbers of bytes are the same: by facts, or that becomes a condition."""
+        """Whether two byte counts are equal: proven by facts, or made a condition."""
         if one == other:
             return True
         found = self._facts.equal(one, other)
         return found.is_true or (not found.is_false and self.order.make_condition(minimum(one - other, other - one)))
 
     def named(self, slot: int) -> str:
-        """A buffer as errors call it."""
+        """The description of a buffer in errors."""
         buffer = self.buffers[slot]
         where = f"arena at {buffer.offset}" if buffer.kind == "arena" else f"{buffer.kind} {buffer.number}"
         return f"buffer {slot} (%{remark(buffer.made.name)}, {buffer.size} bytes, {where})"
 
     def check(self, slots: Collection[int]) -> None:
-        """Whether the buffers of these slots lie in memory that has room for them."""
+        """Check that the buffers of these slots lie in memory that has room for them."""
         homes = dict[tuple[str, int], int]()
         for slot in sorted(slots):
             buffer, home = self.buffers[slot], self.buffers[self.home(slot)]
@@ -118,7 +118,7 @@ class Layout:
             self._require(self.order.holds_in_calls(buffer.offset), slot, "it begins before the arena")
 
     def check_arena(self) -> None:
-        """Whether the homes that held something end where the arena does, or below one that does; the highest first."""
+        """Check that each home that was used ends within the arena, or below one that does; the highest first."""
         inside = set[int]()
         above = dict[int, set[int]]()
         for (low, high), is_below in self._below.items():
@@ -146,14 +146,14 @@ class Layout:
         return sum(buffer.size.evaluate(point) > 0 for buffer in self.buffers)
 
     def place(self, home: int) -> _Place:
-        """Where a home in the arena lies at a point: homes that hold something at a time are sorted by it."""
+        """The place of a home in the arena at one point, by which homes are sorted."""
         if home not in self._places:
             start = self.buffers[home].offset.evaluate(self._point)
             self._places[home] = start, start + self.buffers[home].size.evaluate(self._point), home
         return self._places[home]
 
     def is_below(self, low: int, high: int) -> bool:
-        """Whether a home in the arena is proven to end where another begins, or before; or that is a condition."""
+        """Whether home `low` is proven, or required by a condition, to end at or before the start of `high`."""
         key = low, high
         if key not in self._below:
             self._below[key] = self._is_behind(self.buffers[high].offset, low)
@@ -161,11 +161,11 @@ class Layout:
 
     @property
     def is_transitive(self) -> bool:
-        """Whether a home is apart from all above one that it is below: the one between may be empty, and anywhere."""
+        """Whether being below is transitive: not with conditions, as a home between may be empty, and lie anywhere."""
         return not self._apart
 
     def make_apart(self, low: int, high: int) -> bool:
-        """Make it a condition that a home is below another, or one of them empty; whether that is new, and may be."""
+        """Make it a condition that `low` is below `high`, or one is empty; False if not new, or false at a point."""
         one, other = self.buffers[low], self.buffers[high]
         gap = other.offset - one.offset - one.size
         if (low, high) in self._apart or not self.order.make_condition(maximum(gap, -one.size, -other.size)):
@@ -174,9 +174,9 @@ class Layout:
         return True
 
     def _is_behind(self, offset: Dim, home: int) -> bool:
-        """Whether an offset is proven to be no byte of a home, but behind it.
+        """Whether an offset is proven to lie at or behind the end of a home.
 
-        Offsets are mostly sums of sizes that are rounded up, which makes that the shorter proof.
+        Its end rounded up is tried first: offsets are mostly sums of rounded sizes, so that proof is shorter.
         """
         if home not in self._ends:
             buffer = self.buffers[home]
@@ -188,10 +188,10 @@ class Layout:
 
 @dataclass(slots=True)
 class Clock:
-    """At which step a program is, and the last one that uses each home.
+    """The current step, and the last step that uses each home.
 
-    What nobody uses any more need not be proven to be apart from what is written: it is forgotten. So a clock that is
-    wrong can only have a right program refused.
+    A home without later uses need not be proven apart from what is written: its contents are dropped. So a wrong clock
+    can only cause a correct program to be rejected.
     """
 
     last: Mapping[int, int]
@@ -203,7 +203,7 @@ class Clock:
 
 
 class Loss(NamedTuple):
-    """Who overwrote what a home held, and which two homes are not known to be apart, the lower one first."""
+    """What overwrote the contents of a home, and the two homes not known to be apart, the lower one first."""
 
     by: str
     pair: tuple[int, int] | None = None
@@ -218,15 +218,15 @@ class LostError(InternalError):
 
 
 class MemoryContents:
-    """What memory holds, by home: the values that are there whole. `lost` says how what else was there was lost."""
+    """The complete values in memory, by home. `lost` records what overwrote earlier contents."""
 
     def __init__(self, layout: Layout, lost: dict[int, Loss], clock: Clock) -> None:
         self._layout, self.lost, self._clock = layout, lost, clock
         self._values = dict[int, frozenset[Value]]()
-        self._sorted = list[_Place]()  # homes in the arena that hold something; each is proven to be below the next
+        self._sorted = list[_Place]()  # homes in the arena that hold something; each is known to be below the next
 
     def copy(self) -> MemoryContents:
-        """The same, to go on with another way."""
+        """A copy, to follow another branch with."""
         made = MemoryContents(self._layout, self.lost, self._clock)
         made._values, made._sorted = dict(self._values), list(self._sorted)
         return made
@@ -236,17 +236,17 @@ class MemoryContents:
         return self._values.get(home, frozenset())
 
     def add(self, home: int, value: Value) -> None:
-        """Let what a home holds have another name."""
+        """Add a name to the value that a home holds."""
         self._values[home] = self.of(home) | {value}
 
     def rename(self, value: Value, name: Value) -> None:
-        """Let a value have another name wherever it is."""
+        """Add a name to a value in all homes that hold it."""
         for home, values in list(self._values.items()):
             if value in values:
                 self._values[home] = values | {name}
 
     def write(self, home: int, values: Iterable[Value], by: str) -> set[int]:
-        """Overwrite a home; which others held something, and are not proven to be apart."""
+        """Overwrite a home; return the others that held something and are not proven to be apart."""
         lost = self.drop(home, by)
         self._values[home] = frozenset(values)
         if self._layout.is_in_arena(home):
@@ -254,7 +254,7 @@ class MemoryContents:
         return lost
 
     def drop(self, home: int, by: str) -> set[int]:
-        """Forget what a home holds, and all homes that may share bytes with it; these without itself."""
+        """Discard the contents of a home, and of all that may share bytes with it; return the latter."""
         self._forget(home, Loss(by))
         lost = set[int]()
         if self._layout.is_in_arena(home):
@@ -273,7 +273,7 @@ class MemoryContents:
         return lost
 
     def _lose(self, other: int, pair: tuple[int, int], by: str) -> bool:
-        """Forget what a home holds if it is not known to be apart from another one, or nobody needs to know."""
+        """Discard the contents of a home that is not known to be apart from another, or has no later use."""
         if not self._clock.is_over(other) and self._layout.is_below(*pair):
             return False
         self._forget(other, Loss(by, pair))
@@ -287,7 +287,7 @@ class MemoryContents:
             del self._sorted[bisect_left(self._sorted, self._layout.place(home))]
 
     def keep(self, other: MemoryContents) -> None:
-        """Keep what another way leads to as well."""
+        """Keep only values that are there after another branch too."""
         for home, values in list(self._values.items()):
             both = values & other.of(home)
             if both:

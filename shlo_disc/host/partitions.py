@@ -1,4 +1,4 @@
-"""A program in partitions as one artifact."""
+"""The artifact of a program in partitions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shlo_disc.passes.partitions import PartitionedProgram
 
 
 def value_names(program: Program, cut: PartitionedProgram, arguments: Sequence[str]) -> Sequence[str]:
-    """What people call the values that partitions hand on, by number."""
+    """The names, for people, of the values that partitions pass on, by number."""
     stored = [tensor for partition in cut.partitions for tensor in partition.outputs]
     return [*arguments, *(_name(program, tensor) for tensor in stored)]
 
@@ -39,7 +39,7 @@ def join(
     parts: Iterable[plain.Artifact | plain.Loop | plain.Branches],
     turns: Sequence[tuple[Sym, str]],
 ) -> plain.Artifact:
-    """The artifact of a program with those of its partitions. Sizes of turns and branches become known late, too."""
+    """Add the artifacts of partitions to that of their program. Sizes of loop turns and branches are late, too."""
     partitions = zip(cut.partitions, parts, strict=True)
     named = tuple([symbol.name for symbol, _ in turns])
     given, sizes = whole.given + len(program.late), whole.report.sizes
@@ -62,7 +62,7 @@ def join(
 
 
 def late_place(program: Program, dim: LateUnbackedDim) -> str:
-    """Where a size comes from that becomes known while a program runs, for people."""
+    """The source of a late size, for people."""
     tensor = program.body.results[dim.result]
     made = next((op for op in program.body.ops if tensor in op.results), None)
     if made is not None and isinstance(made.attrs, OutlinedAttrs) and tensor is made.results[-1]:

@@ -1,7 +1,7 @@
-"""The memory that a program in partitions needs, as a formula.
+"""The peak memory of a program in partitions, as a formula.
 
-What a turn of a loop or a branch needs depends on sizes that become known there. Those are symbols of their own in the
-formula of the whole program: it says what the worst turn needs, given the sizes of that turn.
+What a loop's turn (an iteration) or a branch needs depends on sizes that become known there. These are symbols of their
+own in the formula of the whole program: it gives the need of the worst turn, in terms of that turn's sizes.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ TurnSizes = tuple[tuple[Sym, str], ...]  # each with its place, for people
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """The most bytes of temporaries at a time that something needs, in sizes of its program and `turns`."""
+    """Peak bytes of temporaries, in terms of the sizes of a program and of `turns`."""
 
     bytes: Dim = ZERO
     turns: TurnSizes = ()
 
 
 def turn_names(program: Program) -> Iterator[Sym]:
-    """Names for sizes that turns and branches compute, unlike those of the program."""
+    """Fresh names for sizes that turns and branches compute."""
     taken = {*program.sizes, *(symbol.name for symbol in program.given), *(s.name for s, _ in program.definitions)}
     prefix = "t"
     while any(name.startswith(prefix) for name in taken):
@@ -39,19 +39,19 @@ def turn_names(program: Program) -> Iterator[Sym]:
 
 
 def need_of_part(host: HostProgram) -> Need:
-    """What a program needs that knows its sizes."""
+    """The need of a program without late sizes."""
     return Need(_substituted(host.arena_bytes, host.definitions))
 
 
 def with_results(program: Program, need: Need) -> Need:
-    """The same where the results are temporaries, as those of what a loop runs, or a branch."""
+    """Add the results to a need: in what a loop or a branch runs, they are temporaries."""
     return Need(need.bytes + _bytes(program.returned), need.turns)
 
 
 def peak(program: Program, cut: PartitionedProgram, needs: Sequence[Need], *, is_inner: bool) -> Need:
-    """What a program in partitions needs: one of them, and what is carried past it or into it.
+    """The need of a program in partitions: the largest sum of a partition's need and the values live while it runs.
 
-    The results of an inner one are temporaries.
+    The results of an inner program (of a loop or a branch) are temporaries.
     """
     start = len(program.parameters)
     made = dict[int, tuple[int, Tensor]]()
@@ -67,15 +67,15 @@ def peak(program: Program, cut: PartitionedProgram, needs: Sequence[Need], *, is
         everything = _bytes([x for _, x in carried])
         if isinstance(cut.partitions[k].runs, Program):
             peaks.append(everything + need.bytes)
-        else:  # which counts what it returns itself
+        else:  # the need of a loop or of branches includes their results
             peaks += [everything, _bytes([x for first, x in carried if first < k]) + need.bytes]
     return Need(maximum(*peaks), tuple([turn for need in needs for turn in need.turns]))
 
 
 def need_of_control(op: Op[OutlinedAttrs], needs: Sequence[Need], names: Iterator[Sym]) -> Need:
-    """What a loop or branches need, in sizes of the program around: the program that needs most, in its worst turn.
+    """The need of a loop or branches in sizes of the enclosing program: that of the largest program's worst turn.
 
-    `needs` are those of its programs, with their results.
+    `needs` are those of its programs, including their results.
     """
     sizes = _SizesAround(op, names)
     found, turns = list[Dim](), list[tuple[Sym, str]]()
@@ -89,7 +89,7 @@ def need_of_control(op: Op[OutlinedAttrs], needs: Sequence[Need], names: Iterato
 
 @dataclass(slots=True)
 class _SizesAround:
-    """What sizes of the programs of an op are around it: known there, or named."""
+    """Translates sizes of an op's programs to the enclosing program; those unknown there get names."""
 
     op: Op[OutlinedAttrs]
     names: Iterator[Sym]
@@ -102,7 +102,7 @@ class _SizesAround:
         return len(self.op.results) - 1 if control.OUTLINED_WHILE.defines(self.op) else 0
 
     def outside(self, number: int, size: Dim) -> Dim:
-        """A size of program `number` in sizes of the program around."""
+        """Express a size of program `number` in sizes of the enclosing program."""
         op, program = self.op, self.op.attrs.programs[number]
         size = _substituted(size, program.definitions)
         used = size.symbols()
@@ -139,7 +139,7 @@ def _bytes(tensors: Iterable[Tensor]) -> Dim:
 
 
 def _substituted(dim: Dim, definitions: Sequence[tuple[Sym, Dim]]) -> Dim:
-    """A size without the symbols that are defined, each in terms of those before it."""
+    """Replace defined symbols in a size; each is defined in terms of those before it."""
     for symbol, definition in reversed(definitions):
         dim = dim.substitute({symbol: definition})
     return dim

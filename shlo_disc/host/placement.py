@@ -1,4 +1,4 @@
-"""Where temporaries lie in one arena: a layout found at likely sizes, made legal for all sizes.
+"""Placement of temporaries in one arena: a layout found at likely sizes, made legal for all sizes.
 
 A layout is an order in which allocations are stacked: each lies above all earlier ones that are alive when it is, so
 its offset is the largest of their ends. This holds for any sizes; the order is what decides how much is wasted. Orders
@@ -26,7 +26,7 @@ ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 
 _STEPS = 1000  # allocations placed greedily, all in all: some 20 ms
 _MOST_TRIES = 12
-_MOST_BYTES = 1 << 44  # that a size counts as: no machine has more, and sums stay far from overflow
+_MOST_BYTES = 1 << 44  # cap on sizes at points: no machine has more, and sums stay far from overflow
 _LONGEST_FRONT = 8  # sums that are compared in one formula; more get a name
 _Life: TypeAlias = tuple[tuple[int, int], ...]  # when it is needed: half-open ranges of moments
 
@@ -77,7 +77,7 @@ def place(
 
 
 def aligned(size: Dim) -> Dim:
-    """The next multiple of the alignment."""
+    """Round a size up to a multiple of the alignment."""
     known = size.constant
     if known is not None:
         return const((known + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT)
@@ -98,16 +98,16 @@ def _life(moments: int) -> _Life:
 
 
 class _Skyline:
-    """Which allocation lies highest at every moment, while they are stacked.
+    """The topmost allocation at every moment, while allocations are stacked.
 
-    All that an allocation has to be put on: whatever lies lower there ends lower too.
+    Only these determine the offset of the next one: whatever lies below them ends lower.
     """
 
     def __init__(self) -> None:
         self._starts, self._tops = [0], [-1]  # an allocation from each start to the next; -1: none
 
     def stack(self, allocation: int, life: _Life) -> set[int]:
-        """Put an allocation on top while it is alive; those that it comes to lie on."""
+        """Put an allocation on top for its life; return those directly below it."""
         starts, tops, below = self._starts, self._tops, set[int]()
         for start, stop in life:
             first = bisect_right(starts, start) - 1
@@ -123,7 +123,7 @@ class _Skyline:
 
 
 def sizes_at(sizes: Sequence[Dim], points: Sequence[Mapping[Sym, int]]) -> AtPoints:
-    """Bytes by size and point, at most 16 TiB of each; where no point is known, all symbols are alike."""
+    """Bytes by size and point, at most 16 TiB each; without points, at 32 for every symbol."""
     known = dict[Dim, list[int]]()
     for size in sizes:
         if size not in known:
@@ -136,7 +136,7 @@ def sizes_at(sizes: Sequence[Dim], points: Sequence[Mapping[Sym, int]]) -> AtPoi
 
 
 def _best_order(lives: Sequence[_Life], sizes: AtPoints) -> tuple[list[int], AtPoints]:
-    """The order whose arena is smallest, relative to what is alive at once, over all points; that arena."""
+    """The order whose arena is smallest relative to the peak of live bytes, over all points; and that arena."""
     arena: AtPoints = np.zeros(int(sizes.shape[1]), np.int64)
     if not lives:
         return [], arena
@@ -168,7 +168,7 @@ def _best_order(lives: Sequence[_Life], sizes: AtPoints) -> tuple[list[int], AtP
 
 
 def _least(lives: Sequence[_Life], sizes: AtPoints) -> NDArray[np.float64]:
-    """What is alive at once at most, by point: no layout is smaller."""
+    """Peak of live bytes by point: a lower bound of every layout."""
     changes = np.zeros((1 + max((life[-1][1] for life in lives if life), default=0), sizes.shape[1]), np.int64)
     for life, size in zip(lives, sizes, strict=True):
         for start, stop in life:
@@ -178,9 +178,9 @@ def _least(lives: Sequence[_Life], sizes: AtPoints) -> NDArray[np.float64]:
 
 
 def _greedy(order: Sequence[int], spans: AtPoints, sizes: AtPoints) -> list[int]:
-    """Place one allocation after the other in the smallest gap that holds it; the order of the offsets found.
+    """Place each allocation in the smallest gap that holds it; return them in the order of their offsets.
 
-    What lies in a moment at which an allocation is not needed between its first and its last is found by the stacking.
+    Here a life is one range, from the first moment to the last; the stacking then reuses the gaps in lives.
     """
     placed: AtPoints = np.empty((4, len(order)), np.int64)  # by offset: the offset, the end, the first moment, the last
     offsets = [0] * len(order)
@@ -216,7 +216,7 @@ def _heights(order: Sequence[int], lives: Sequence[_Life], sizes: AtPoints) -> A
 
 
 class _Stack:
-    """Stacks allocations symbolically: an offset is the largest of a few sums, none always below another."""
+    """Stacks allocations symbolically: an offset is the maximum of a few sums, without those proven redundant."""
 
     def __init__(
         self, sizes: Sequence[Dim], facts: Facts, points: Sequence[Mapping[Sym, int]], names: Collection[str]
@@ -246,7 +246,7 @@ class _Stack:
         return Placement(tuple((symbol, dim) for dim, symbol in self.definitions.items()), tuple(offsets), arena)
 
     def _offset(self, front: Front) -> Dim:
-        """A sum as it is; the largest of several by a name, as many allocations may lie there."""
+        """A single sum, or a name for the maximum of several, as many allocations may have that offset."""
         return _largest(front) if len(front) < 2 else of(self._name(_largest(front)))
 
     def _name(self, dim: Dim) -> Sym:

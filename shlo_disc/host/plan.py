@@ -30,7 +30,7 @@ LowerGroup: TypeAlias = Callable[[Group], LaunchRef]
 def plan_host(
     program: Program, context: Context, fuse: Fuse, lower: LowerGroup, donated: Collection[int] = ()
 ) -> HostProgram:
-    """Fuse, lower each group, order the launches, and give every buffer its memory; `donated` arguments have some."""
+    """Fuse, lower each group, order the launches, and allocate buffers, also in the memory of `donated` arguments."""
     planner = _HostPlanner(program, context, fuse, lower, donated)
     steps = planner.run()
     memory = allocate(planner.places, steps, context, donated)
@@ -49,7 +49,7 @@ def plan_host(
 
 @dataclass(frozen=True, slots=True)
 class _Loop:
-    """A loop whose body is planned: how many slots there were before it, which are carried, and what is packed."""
+    """A loop being planned: the number of slots before its body, those it carries, and what is packed before it."""
 
     slots: int
     carries: frozenset[int]
@@ -57,12 +57,12 @@ class _Loop:
     packed: dict[tuple[str, tuple[int, ...]], int] = field(default_factory=dict[tuple[str, tuple[int, ...]], int])
 
     def is_before(self, slot: int) -> bool:
-        """Whether a buffer holds in every turn what it held before the loop."""
+        """Whether a buffer keeps the contents from before the loop in every turn."""
         return slot < self.slots and slot not in self.carries
 
 
 class _HostPlanner:
-    """Makes the steps. Every tensor gets a slot of its own; which of them share memory is decided later."""
+    """Builds the steps. Every tensor gets a slot of its own; which of them share memory is decided later."""
 
     def __init__(
         self, program: Program, context: Context, fuse: Fuse, lower: LowerGroup, donated: Collection[int]
@@ -72,10 +72,10 @@ class _HostPlanner:
         self.slots = dict[Tensor, int]()
         self.plans = list[FusionPlan]()
         self.definitions = dict[Sym, Dim]()  # of launches
-        self.spaces = dict[Dim, None]()  # numbers of elements that 32-bit indices have to count
+        self.spaces = dict[Dim, None]()  # element counts that 32-bit indices have to cover
         self.packings = list[LaunchStep]()
-        self.loops = list[_Loop]()  # around what is planned, the outermost first
-        self.packed = dict[tuple[str, tuple[int, ...]], int]()  # the slots that they fill, by kernel and what they read
+        self.loops = list[_Loop]()  # enclosing loops, the outermost first
+        self.packed = dict[tuple[str, tuple[int, ...]], int]()  # slots of packed operands, by kernel and sources
 
     def run(self) -> tuple[HostStep, ...]:
         for number, parameter in enumerate(self.program.parameters):
@@ -143,7 +143,7 @@ class _HostPlanner:
         return LaunchStep(kernel, tuple(slots), group, tuple(written))
 
     def _packed(self, pack: PackRef, sources: Sequence[int], group: Group) -> int:
-        """The slot of packed operands: filled once for all calls if they are arguments that stay, or constants."""
+        """The slot of packed operands: filled once for all calls if they are constants, or arguments not donated."""
         key = pack.kernel.name, tuple(sources)
         if (slot := self.packed.get(key)) is None:
             tensor = Tensor(f"packed{len(self.packed)}", (pack.size,), DType.UI8, group.ops[0].span)
@@ -157,7 +157,7 @@ class _HostPlanner:
         return self._packed_before(loop, pack, sources, slot, group)
 
     def _packed_before(self, loop: _Loop, pack: PackRef, sources: Sequence[int], given: int, group: Group) -> int:
-        """The slot of operands that are packed before a loop, at sizes where that pays, unless they are `given`."""
+        """The slot of operands packed before a loop, at sizes where that pays, unless slot `given` has them."""
         key = pack.kernel.name, tuple(sources)
         if (known := loop.packed.get(key)) is not None:
             return known
@@ -172,7 +172,7 @@ class _HostPlanner:
         return slot
 
     def _stays(self, slot: int) -> bool:
-        """Whether no call writes to a buffer that is there before it."""
+        """Whether a buffer exists before a call, and no call writes to it."""
         at = self.places[slot]
         return at.kind == "constant" or (at.kind == "argument" and at.number not in self.donated)
 
@@ -193,7 +193,7 @@ class _HostPlanner:
         return [*before, *loop.before, While(condition_steps, flag, body_steps, ControlSource(group, tuple(carries)))]
 
     def _rebind(self, results: Sequence[Tensor], carries: Sequence[int]) -> list[HostStep]:
-        """Copy the new carries over the old ones, all at once: what another copy overwrites waits aside."""
+        """Copy the new carries over the old ones, as a parallel copy: a source that is overwritten is saved first."""
         first, second = list[HostStep](), list[HostStep]()
         for position, (tensor, target) in enumerate(zip(results, carries, strict=True)):
             source = self._read(tensor)

@@ -1,7 +1,7 @@
 """The host program as data: which kernels run in which order, and where every buffer lives.
 
-The same program is printed to C++ and run by the VM; nothing here knows a target. A `KernelRef` says how a target
-launches what it printed for a group.
+The same program is printed to C++ and run by the VM; nothing here depends on a target. A `KernelRef` describes how a
+target launches the kernel that it printed for a group.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ InPlace: TypeAlias = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class PackRef:
-    """Memory that may hold operands of a kernel in the form that it reads fastest: a buffer of it, or a null pointer.
+    """Packed operands of a kernel, in the order that it reads fastest: a buffer, or a null pointer.
 
-    `kernel` makes it: its buffers are those of the tensors at the positions `sources` of the kernel's, then the memory,
-    of `size` bytes. The kernel does not read those at `replaced` if it has it. `worth`: 1 where that pays for a loop,
-    else 0.
+    `kernel` packs them: its buffers are the tensors at the positions `sources` of the kernel that uses them, then the
+    packed operands, of `size` bytes. If these are present, the tensors at `replaced` are not read. `worth`: 1 at sizes
+    where packing before a loop pays, else 0.
     """
 
     kernel: KernelRef
@@ -36,7 +36,7 @@ class PackRef:
     worth: Dim
 
     def moved(self, by: int) -> PackRef:
-        """The same of a kernel among others, whose tensors stand so many positions further."""
+        """The same for a kernel fused horizontally with others, whose tensors are `by` positions later."""
         return replace(
             self, sources=tuple([k + by for k in self.sources]), replaced=tuple([k + by for k in self.replaced])
         )
@@ -44,10 +44,10 @@ class PackRef:
 
 @dataclass(frozen=True, slots=True)
 class KernelRef:
-    """A printed kernel, ready to launch: `launch` says how, but for its buffers, which a step names.
+    """A printed kernel, ready to launch: `launch` without its buffers, which a step names.
 
-    These are `tensors`, then `workspaces` (sizes in bytes; they live for this step alone), then those of `packs`.
-    `in_place`: pairs of positions in `tensors`, one that is read and one that is written, that may be the same memory.
+    These are `tensors`, then `workspaces` (sizes in bytes; live during this step alone), then those of `packs`.
+    `in_place`: pairs of positions in `tensors`, one that is read and one that is written, that may share memory.
     `definitions`: symbols that are computed before the launch, in terms of the program's. `division`: how it can be cut
     by rows; None where that is not known, or one thread does everything.
     """
@@ -70,8 +70,8 @@ class KernelRef:
 class GridRef:
     """A group lowered for a GPU: ways to compute it, of which the launch table takes the cheapest that is legal.
 
-    `buffers`: `tensors` in order, then `workspaces` (sizes in bytes; they live for this step alone). `spaces` are
-    numbers of elements that 32-bit indices have to count. `in_place`: as in `KernelRef`, and so in every variant.
+    `buffers`: `tensors` in order, then `workspaces` (sizes in bytes; live during this step alone). `spaces` are
+    element counts that 32-bit indices have to cover. `in_place`: as in `KernelRef`, valid for every variant.
     """
 
     name: str
@@ -84,9 +84,9 @@ class GridRef:
 
 @dataclass(frozen=True, slots=True)
 class HostCallRef:
-    """A call of a function of Python, see `artifact.HostCall`: of `tensors` the last `results` are filled.
+    """A call of a Python function (see `host_ir.HostCall`), which fills the last `results` of `tensors`.
 
-    None of them is written in place, and there are no workspaces: both are here because every launch has them.
+    `in_place` and `workspaces` are empty; they are here because every launch has them.
     """
 
     name: str
@@ -106,8 +106,8 @@ LaunchRef: TypeAlias = KernelRef | GridRef | HostCallRef
 class LaunchStep:
     """Launch a kernel, or call a function.
 
-    `slots` are the buffers of `kernel.tensors`, then of the workspaces if it has some, then of what is packed;
-    `written` are those of `slots` that are filled, whole. It is skipped if there is a buffer in the slot `unless`.
+    `slots` are the buffers of `kernel.tensors`, then of workspaces if there are any, then of packed operands;
+    `written` are the slots that are filled whole. It is skipped if there is a buffer in the slot `unless`.
     """
 
     kernel: LaunchRef
@@ -118,7 +118,7 @@ class LaunchStep:
 
     @property
     def replaced(self) -> tuple[tuple[int, int], ...]:
-        """Slots that are not read if another one (the second of each pair) is there."""
+        """Pairs of slots: the first is not read if there is a buffer in the second."""
         packs = self.kernel.packs if isinstance(self.kernel, KernelRef) else ()
         first = len(self.slots) - len(packs)
         return tuple(
@@ -128,7 +128,7 @@ class LaunchStep:
 
 @dataclass(frozen=True, slots=True)
 class ControlSource:
-    """What a loop or a case was made from, and the slots that it writes: of what is carried, or of its results."""
+    """The group that a loop or a case was made from, and the slots that it writes: its carries, or its results."""
 
     group: Group
     written: tuple[int, ...]
@@ -145,10 +145,10 @@ HostBuffer: TypeAlias = Buffer[Dim, Tensor]
 class HostProgram:
     """Everything that happens in one call.
 
-    `definitions` are symbols beside the program's, which launches and offsets are written in: each in terms of those
-    before it. `donations` name the arguments that are overwritten. `packings` read arguments and constants, and fill
-    the buffers that are `packed`: once for many calls, if they are launched at all. `conditions` are sums that are at
-    least 0, or the buffers are not apart as the steps need them.
+    `definitions` are symbols beside the program's, which launches and offsets use: each in terms of those before it.
+    `donations` name the arguments that are overwritten. `packings` read arguments and constants, and fill the `packed`
+    buffers: once for many calls, if they are launched at all. `conditions` are sums that must be at least 0: otherwise
+    buffers may overlap that the steps need apart.
     """
 
     buffers: tuple[HostBuffer, ...]
@@ -163,7 +163,7 @@ class HostProgram:
 
 
 def bodies_of(step: HostStep) -> Sequence[Sequence[HostStep]]:
-    """The lists of steps inside of a step."""
+    """The lists of steps nested in a step."""
     match step:
         case While(condition, _, body):
             return condition, body

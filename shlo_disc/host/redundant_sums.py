@@ -1,4 +1,4 @@
-"""Which of two sums of sizes is never smaller, for any sizes: what decides which sums a maximum has to compare."""
+"""Dominance between sums of sizes, for all sizes: finds the sums that a maximum need not compare."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TypeAlias
 from shlo_disc.expr.dim import Atom, Dim, FloorDiv, Product, Sym, const, of, product, total
 from shlo_disc.expr.facts import Facts
 
-_MOST_PROOFS = 16  # differences after which the facts are not asked any more: a proof may take a millisecond
+_MOST_PROOFS = 16  # differences after which the facts are no longer used: a proof may take a millisecond
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """A dim, the same with every atom above its least value, and its value at the points."""
+    """A dim, the same with every atom relative to its least value, and its values at the points."""
 
     dim: Dim
     shifted: Dim
@@ -29,7 +29,7 @@ class Dominance:
 
     Mostly weight by weight: with `b >= 1` written as `1 + b'`, a sum whose weights are all at least those of another
     is never smaller, as all factors are nonnegative. Sizes that were rounded up are bounded by what they were rounded
-    from. What that leaves open the facts are asked, a limited number of times.
+    from. The facts decide what remains, a limited number of times.
     """
 
     def __init__(self, facts: Facts, points: Sequence[Mapping[Sym, int]]) -> None:
@@ -39,7 +39,7 @@ class Dominance:
         self._shifts = dict[Dim, Dim]()
 
     def front(self, dim: Dim) -> Front:
-        """One sum."""
+        """The front of a single sum."""
         symbols_known = all(dim.symbols() <= point.keys() for point in self._points)
         values = tuple(dim.evaluate(point) for point in self._points) if symbols_known else ()
         return (Sum(dim, self._shifted(dim), values),)
@@ -60,7 +60,7 @@ class Dominance:
         )
 
     def highest(self, fronts: Iterable[Front]) -> Front:
-        """The sums of which one is the largest, whatever the sizes; those that never are alone are left out."""
+        """The sums of which one is the largest, whatever the sizes, without those that another always reaches."""
         found = list[Sum]()
         for candidate in dict.fromkeys(s for front in fronts for s in front):
             if any(self._covers(kept, candidate) for kept in found):
@@ -106,7 +106,7 @@ class Dominance:
 
 
 def _least(factors: Product, weight: int) -> Dim:
-    """A bound from below of a term, without the division of a size that was rounded up."""
+    """A lower bound of a term, without the division of a size that was rounded up."""
     if len(factors) == 1 and isinstance(rounded := factors[0], FloorDiv):
         divisor = rounded.denominator.constant or 0
         if divisor and weight % divisor == 0:

@@ -1,9 +1,9 @@
-"""What regions (`regions.py`) mean for memory: who may share it, and of what there are only rows.
+"""Memory in regions (`regions.py`): which buffers may share it, and of which only the rows of a unit exist.
 
 A temporary that is used by rows, in one region alone, is *held*: a thread that takes a unit of rows through all
 launches needs the rows of that unit alone, and they are still in a cache when the next launch reads them.
-So what reduces the rows of a product reads what its tiles left in the second-level cache, and none of it is written
-to memory. Neither is what lies between two products.
+So a reduction of a product's rows reads them from the second-level cache, where the product's tiles left them, and they
+are never written to memory. Neither are tensors between two products.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from shlo_disc.kernels.groups import Context
 
 
 class Holding(Enum):
-    """Which regions hold temporaries: none; those that several threads have anyway; one thread's too."""
+    """Which regions hold temporaries: none, those of several threads, or those of one thread too."""
 
     NONE = auto()
     SHARED = auto()
@@ -33,7 +33,7 @@ HELD_BYTES = 1 << 23  # of a unit, at likely sizes: what is larger leaves the ca
 
 
 class RegionMemory:
-    """The launches that go by rows, the moments in which a buffer of theirs is needed for that, and what they hold."""
+    """The regions of a program, the moments at which they need their buffers, and the buffers that they hold."""
 
     def __init__(
         self,
@@ -45,12 +45,12 @@ class RegionMemory:
         *,
         holding: Holding,
     ) -> None:
-        """`sizes`: bytes of the temporaries, by slot. One thread has the regions that hold something, and no others."""
+        """`sizes`: bytes of the temporaries, by slot. With one thread only regions that hold something are made."""
         self._live, self._sizes, self._context = live, sizes, context
         self._regions = dict[LaunchRun, int]()  # with their moments
         self._by_slot = dict[int, LaunchRun]()  # of temporaries that may be held
         self._held = dict[int, LaunchRun]()  # by home
-        self.could_hold = False  # there are regions for one thread, but it has none
+        self.could_hold = False  # there are regions for one thread, but `holding` excludes them
         for region in find_regions(steps, locality):
             first, last = (live.numbered[id(step)] for step in (region.steps[0], region.steps[-1]))
             span = (1 << last + 1) - (1 << first)
@@ -71,7 +71,7 @@ class RegionMemory:
         self._spans = {moment: span for span in self._regions.values() for moment in members(span)}
 
     def foreign(self, count: int) -> list[int]:
-        """For each of `count` slots, the moments of the regions in which a row of it may be another thread's."""
+        """For each of `count` slots, the moments of the regions in which threads may use each other's rows of it."""
         found = [0] * count
         for region, span in self._regions.items():
             for slot in region.others:
@@ -92,14 +92,14 @@ class RegionMemory:
         return divide(self._sizes[slot], region.rows)[0]
 
     def holder(self, slots: Sequence[int]) -> LaunchRun | None:
-        """The region that can hold a piece of memory whose slots these are, if one can."""
+        """The region that can hold the memory that these slots share, if there is one."""
         found = {self._by_slot.get(slot) for slot in slots if self._live.alive[slot]}
         return found.pop() if len(found) == 1 else None
 
     def settle(self, homes: Mapping[int, Sequence[int]]) -> dict[int, Dim]:
-        """Say which memory is held, of all in the arena (its slots by its home), and how large that then is.
+        """Decide which memory in the arena (its slots by its home) is held; return the size that it then has.
 
-        With one thread regions that hold nothing are none: without less memory there is nothing to gain.
+        With one thread, regions that hold nothing are dropped: unless they save memory, they gain nothing.
         """
         holders = {home: self.holder(slots) for home, slots in homes.items()}
         self._held = {home: region for home, region in holders.items() if region is not None}
@@ -110,20 +110,20 @@ class RegionMemory:
 
     @property
     def holds_any(self) -> bool:
-        """Whether there is memory that is held."""
+        """Whether any memory is held."""
         return bool(self._held)
 
     def holds(self, home: int) -> bool:
-        """Whether of the memory of a home there are only the rows of a unit for each thread."""
+        """Whether the memory of a home has only the rows of one unit for each thread."""
         return home in self._held
 
     def needed(self, home: int, moments: int) -> int:
-        """When the memory of a home may not be another's: one thread does with its unit one launch after the other."""
+        """The moments at which a home's memory must not be shared: not widened if one thread runs launches in order."""
         region = self._held.get(home)
         return moments if region is not None and region.threads == 1 else self.widened(moments)
 
     def widened(self, moments: int) -> int:
-        """Some moments of a buffer, with all those of the regions that they are in: threads are at different ones."""
+        """Moments, extended to all of each region that they are in, where threads may be at different launches."""
         left = moments & self.inside
         while left:
             span = self._spans[(left & -left).bit_length() - 1]
@@ -134,7 +134,7 @@ class RegionMemory:
     def wrapped(
         self, steps: Sequence[HostStep], taken: set[str], homes: Sequence[int]
     ) -> tuple[tuple[HostStep, ...], tuple[tuple[Sym, Dim], ...]]:
-        """The steps with regions as one step each, and what a unit of each is; `homes` by slot."""
+        """The steps with each region as one step, and the definitions of units' heights; `homes` by slot."""
         definitions, units = dict[Sym, Dim](), dict[Dim, Sym]()
         first = {id(region.steps[0]): region for region in self._regions}
 

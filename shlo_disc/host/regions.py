@@ -1,11 +1,11 @@
-"""Launches that follow each other by rows: a thread goes through all of them for its rows, and nobody waits between.
+"""Regions of consecutive launches by rows: a thread runs all of them for its own rows, with no barrier in between.
 
-A run of neighbours is a region if whatever one of them reads of another, or overwrites, is local in both
-(`division.py`), for one number of rows. What was there before the region may be read anywhere.
+Consecutive launches are a region if every buffer that one of them writes and another one uses is local in both
+(`division.py`), for one number of rows. Buffers that the region does not write may be read anywhere.
 
-Within a region one thread may be launches ahead of another. So a buffer that is used in it is needed until its end, and
-from its beginning on; but one may take the place of another where all that the region does to both is local: then each
-row of that memory is one thread's.
+Within a region one thread may be launches ahead of another. So a buffer that is used in it is needed from its beginning
+to its end; but two buffers may share memory if all accesses of the region to both are local: then each row of that
+memory belongs to one thread.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from shlo_disc.host.division import Division
 from shlo_disc.host.program import HostStep, KernelRef, LaunchStep, PlannedRegion
 from shlo_disc.host_ir import Case, Held, LaunchGroup, Member, While
 
-UNIT_ROWS = 192  # of a product, at most: more leave less to share, fewer read its right operand more often
-ENOUGH_ROWS = 16  # for each thread: then one has at most a sixteenth more than another
-FEWEST_ROWS = 48  # that a thread must have of a product
-STEP = 12  # what the height of a unit is a multiple of: register tiles have divisors of it
+UNIT_ROWS = 192  # of a product, at most: more leave fewer units to share, fewer read the right operand more often
+ENOUGH_ROWS = 16  # for each thread: then none has over a sixteenth more than another
+FEWEST_ROWS = 48  # of a product, at least, for each thread
+STEP = 12  # unit heights are multiples of it: heights of register tiles divide it
 
 
 @dataclass(slots=True, eq=False)
 class LaunchRun:
-    """Neighbours in a list of steps, the rows that all have, and the slots that are local in all of them."""
+    """Consecutive launches, their common rows, and the slots that are local in all of them."""
 
     rows: Dim
     steps: list[LaunchStep] = field(default_factory=list[LaunchStep])
@@ -37,7 +37,7 @@ class LaunchRun:
     written: set[int] = field(default_factory=set[int])
 
     def joined(self, step: LaunchStep, division: Division, locality: Locality) -> bool:
-        """Add a launch if it may be in the region."""
+        """Add a launch if it may be in the region; return whether it was added."""
         fits = (
             division.count == self.rows
             if division.block is not None
@@ -58,7 +58,7 @@ class LaunchRun:
 
     @property
     def threads(self) -> int:
-        """How many the program is compiled for."""
+        """The number of threads that the program is compiled for."""
         division = division_of(self.steps[0])
         assert division is not None, "what is in a region can be cut"
         return division.threads
@@ -69,13 +69,13 @@ class LaunchRun:
         return any(division is not None and division.block is not None for division in map(division_of, self.steps))
 
     def _hand_on(self, slots: set[int], written: set[int], others: set[int]) -> bool:
-        """Whether what both use, and one writes, is local in both."""
+        """Whether slots that the region and a launch both use, and one writes, are local in both."""
         shared = (slots & self.written) | (written & (self.local | self.others))
         return not shared & (others | self.others)
 
 
 def division_of(step: HostStep) -> Division | None:
-    """How a step can be cut, if at all: one that has no lines cannot."""
+    """How a step can be cut by rows; None if it cannot, as without lines."""
     if not (isinstance(step, LaunchStep) and isinstance(step.kernel, KernelRef) and step.unless is None):
         return None
     division = step.kernel.division
@@ -83,14 +83,14 @@ def division_of(step: HostStep) -> Division | None:
 
 
 class Locality:
-    """Which slots launches use row by row, under some facts. Orders of the same steps ask again and again."""
+    """The slots that launches use row by row, cached: each order of the same steps needs them again."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
-        self._known = dict[tuple[int, Dim], tuple[LaunchStep, frozenset[int]]]()  # a step that is kept has its id alone
+        self._known = dict[tuple[int, Dim], tuple[LaunchStep, frozenset[int]]]()  # keeps the step: its id stays unique
 
     def slots(self, step: LaunchStep, division: Division, rows: Dim) -> frozenset[int]:
-        """The slots of a launch of which it uses in every row that row alone."""
+        """The slots of a launch of which each row of tasks uses its own row alone."""
         key = (id(step), rows)
         if key not in self._known:
             self._known[key] = step, self._found(step, division, rows)
@@ -105,7 +105,7 @@ class Locality:
 
 
 def find_regions(steps: Sequence[HostStep], locality: Locality) -> Iterator[LaunchRun]:
-    """The regions of a list of steps, and of the bodies of its loops and branches, in the order of the text."""
+    """The regions of a list of steps, and of the bodies of its loops and branches, in program order."""
     runs = list[LaunchRun]()
     is_open = False
     for step in steps:
@@ -127,10 +127,10 @@ def find_regions(steps: Sequence[HostStep], locality: Locality) -> Iterator[Laun
 
 
 def _extend(runs: list[LaunchRun], step: LaunchStep, division: Division, locality: Locality) -> bool:
-    """Add a launch to the last run.
+    """Add a launch to the last run, if it fits.
 
-    The rows of a product are those of the region: a run that has none takes them, without the launches at its beginning
-    that cannot.
+    A product fixes the rows of its region: a run without one adopts them, and leaves out launches at its beginning that
+    do not fit.
     """
     run = runs[-1]
     if run.joined(step, division, locality):
@@ -146,7 +146,7 @@ def _extend(runs: list[LaunchRun], step: LaunchStep, division: Division, localit
 
 
 def _region(rows: Dim, steps: Sequence[LaunchStep], locality: Locality) -> LaunchRun | None:
-    """The region of these launches, if they may be one."""
+    """The region of these launches; None if they cannot be one."""
     region = LaunchRun(rows)
     for step in steps:
         division = division_of(step)
@@ -156,30 +156,30 @@ def _region(rows: Dim, steps: Sequence[LaunchStep], locality: Locality) -> Launc
 
 
 def ceildiv(count: Dim, size: Dim) -> Dim:
-    """How many parts of a size there are, the last one filled up."""
+    """The quotient of two sizes, rounded up."""
     return (count + size - 1) // size
 
 
 def held_rows(region: LaunchRun) -> Dim:
-    """The most rows that there may be of what is held: a unit for each thread, or all where there are no units."""
+    """An upper bound of the rows that are held: a unit for each thread, or all rows where there are no units."""
     rows, threads = region.rows, region.threads
     filled = const(0) if threads == 1 else STEP * threads * _has_units(rows, threads)
     return minimum(rows + filled, const(UNIT_ROWS * threads))
 
 
 def _has_units(rows: Dim, threads: int) -> Dim:
-    """1 where so many rows of products go by units; else 0: they are one unit, or columns are better shared."""
+    """1 where `rows` rows of products are cut into units; else 0: they fit one unit, or sharing columns is better."""
     return minimum(1, rows // (UNIT_ROWS + 1 if threads == 1 else threads * FEWEST_ROWS))
 
 
 def as_step(region: LaunchRun, unit: Sym, homes: Sequence[int], held: Mapping[int, Dim]) -> tuple[PlannedRegion, Dim]:
-    """The step, and how many rows a unit has, which `unit` names.
+    """The step of a region, and the rows of a unit, which `unit` names.
 
-    `held`: bytes of a row of what threads hold, by the slots that are its `homes`.
+    `held`: bytes of a row of each held buffer, by home; `homes` by slot.
 
-    Rows that no product needs are units of one row, if there are enough to give all threads alike. For a product each
-    thread gets as many units as all others, of about `UNIT_ROWS` rows; where that leaves less than `FEWEST_ROWS`,
-    columns are better shared out, kernel by kernel. One thread takes a launch after the other if there is but one unit.
+    Without a product a unit is one row, if there are enough rows to balance the threads. With a product each thread
+    gets as many units as all others, of about `UNIT_ROWS` rows; where that leaves a thread less than `FEWEST_ROWS`,
+    sharing columns is better, kernel by kernel. One thread runs launch after launch if there is only one unit.
     """
     divisions = [division_of(step) for step in region.steps]
     found = [division for division in divisions if division is not None]
@@ -207,6 +207,6 @@ def as_step(region: LaunchRun, unit: Sym, homes: Sequence[int], held: Mapping[in
 
 
 def _held(step: LaunchStep, homes: Sequence[int], held: Mapping[int, Dim], height: Dim) -> tuple[Held[Dim], ...]:
-    """The buffers of a launch of which threads hold units of rows."""
+    """The buffers of a launch of which threads hold only units of rows."""
     rows = [(position, held.get(homes[slot])) for position, slot in enumerate(step.slots)]
     return tuple([Held(position, row * height) for position, row in rows if row is not None])

@@ -1,4 +1,4 @@
-"""In which memory a temporary always has room, whatever the sizes."""
+"""Memory in which a temporary always has room, whatever the sizes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from shlo_disc.expr.dim import Dim, Sym
 from shlo_disc.expr.facts import Facts
 from shlo_disc.limits import MOST_ROOMS
 
-_EXACT = 1 - 1e-9  # of a size as a float
+_EXACT = 1 - 1e-9  # tolerance of sizes as floats
 
 
 class Rooms:
-    """Which of some rooms (bytes) are at least as large as a size: asked at the points first, then proven."""
+    """Finds rooms (bytes) that are at least as large as a size: filtered at the points, then proven."""
 
     def __init__(self, rooms: Sequence[Dim], facts: Facts, points: Sequence[Mapping[Sym, int]]) -> None:
         self._rooms, self._facts, self._points = rooms, facts, points
@@ -22,7 +22,7 @@ class Rooms:
         self._known = dict[Dim, list[Dim]]()
 
     def for_size(self, size: Dim) -> list[Dim]:
-        """The rooms in their order: the size itself if it is one, and those of the first few others that always do."""
+        """The rooms for a size, in order: one of that size, and those of the first few others proven to be as large."""
         if (known := self._known.get(size)) is None:
             known = self._known[size] = list(self._found(size))
         return known

@@ -1,10 +1,10 @@
 """Orders of dependent tasks that need little memory.
 
-Which order needs least is NP-hard to find (Sethi, "Complete Register Allocation Problems", STOC 1973), so two searches
-are tried at several sizes. The greedy one takes, of the tasks that could be next, the one after which least is held, as
-BladeDISC++ schedules ops (Yuan et al., arXiv 2412.16985); here from the last task back, which sees what a task keeps
-alive before it, and not only what it writes. The other takes the last tasks one by one, and for each what it needs,
-what takes most room to compute first (Sethi and Ullman, JACM 17(4), 1970, who do it for trees).
+The order that needs least is NP-hard to find (Sethi, "Complete Register Allocation Problems", STOC 1973), so two
+searches are tried at several sizes. The greedy one takes, of the ready tasks, the one after which least memory is live,
+as BladeDISC++ schedules ops (Yuan et al., arXiv 2412.16985); here from the last task back, which accounts for what a
+task keeps alive before it, and not only for what it writes. The other one is a depth-first search from the last tasks,
+which takes the dependence that needs most memory first (Sethi and Ullman, JACM 17(4), 1970, for trees).
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ _BUDGET = 2000  # tasks put in order, all in all: some 20 ms
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What memory sees of a step: the slots that it reads, writes, or (the second of a pair) may write in place."""
+    """The memory effects of a step: the slots that it reads, writes, or (the second of a pair) may write in place."""
 
     reads: frozenset[int]
     writes: frozenset[int]
     in_place: tuple[tuple[int, int], ...]
-    inside: AtPoints  # what it needs for itself
+    inside: AtPoints  # needed inside of it alone
 
     @property
     def slots(self) -> frozenset[int]:
-        """All that it touches."""
+        """All slots that it accesses."""
         return self.reads | self.writes
 
 
 class Tasks:
-    """Tasks in an order that computes what it should, and all orders that do the same."""
+    """Tasks in a legal order, and the other orders that respect their dependences."""
 
     def __init__(self, tasks: Sequence[Task], sizes: AtPoints) -> None:
-        """`sizes` in bytes by slot and point; 0 for slots that are there all the time, or lie elsewhere."""
+        """`sizes` in bytes by slot and point; 0 for slots that are live all the time, or not in the arena."""
         self._tasks, self._sizes = tasks, sizes
         self._before = _dependences(tasks)
         self._after = [list[int]() for _ in tasks]
@@ -55,7 +55,7 @@ class Tasks:
                 self._users.setdefault(slot, []).append(k)
 
     def ranked(self) -> list[tuple[list[int], AtPoints]]:
-        """Orders that hold no more than the given one at any point, with what they hold; the best first.
+        """Orders whose peak is at no point higher than that of the given one, with their peaks; the best first.
 
         The given order is one of them, before others that are as good.
         """
@@ -75,7 +75,7 @@ class Tasks:
             yield self._depth_first(sizes)
 
     def _held(self, order: Sequence[int]) -> AtPoints:
-        """The most that is held at once, by point."""
+        """Peak of live bytes, by point."""
         first, last = dict[int, int](), dict[int, int]()
         for moment, k in enumerate(order):
             for slot in self._tasks[k].slots:
@@ -97,7 +97,7 @@ class Tasks:
         return (changes.cumsum(axis=0) + inside).max(axis=0, initial=0)
 
     def _greedy(self, sizes: Sequence[int]) -> list[int]:
-        """From the last task back: always the one before which least is held; of equals, the later one."""
+        """From the last task back, take the task before which least is live; of equals, the later one."""
         waiting = [len(after) for after in self._after]
         left = {slot: len(users) for slot, users in self._users.items()}
         held, done, order = set[int](), [False] * len(waiting), list[int]()
@@ -133,7 +133,7 @@ class Tasks:
         return order[::-1]
 
     def _depth_first(self, sizes: Sequence[int]) -> list[int]:
-        """Every task just before the first that needs it; what needs most beyond what it leaves goes first."""
+        """Each task just before the first that needs it; those that need most beyond what they leave go first."""
         spare = list[int]()  # what computing a task, as in a tree, takes beyond what it leaves
         left = [sum(sizes[slot] for slot in task.writes) for task in self._tasks]
         for k, earlier in enumerate(self._before):
@@ -159,7 +159,7 @@ class Tasks:
 
 
 def _dependences(tasks: Sequence[Task]) -> list[set[int]]:
-    """For each task those it must follow: what writes what it reads, and what uses what it overwrites."""
+    """The tasks that each task must follow: writers of what it reads, and users of what it overwrites."""
     writer, readers = dict[int, int](), dict[int, list[int]]()
     found = list[set[int]]()
     for k, task in enumerate(tasks):

@@ -1,7 +1,7 @@
-"""Which sizes are small enough for all formulas of a host program: a few products, compared once per set of sizes.
+"""Bounds of sizes below which no formula of a host program overflows: a few products, checked once per set of sizes.
 
-Below these bounds no formula of the program overflows, so that none of them needs a check of its own. Beyond them
-the runtime evaluates every formula in unbounded integers (`runtime/limits.py`), and says which one does not fit.
+So no formula needs an overflow check of its own. Beyond the bounds the runtime evaluates every formula in unbounded
+integers (`runtime/limits.py`), and reports which one does not fit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from shlo_disc.kernels.groups import Group
 from shlo_disc.schedules.candidates import Candidate
 from shlo_disc.schedules.model import Rates
 
-MOST = LARGEST // 2  # for what a magnitude leaves out: the divisor that a division adds to round
+MOST = LARGEST // 2  # margin for what a magnitude omits: the divisor that a division adds to round
 _ANY, _END = -2, -1  # in the table: the largest of all sizes, and the end of a product
 
 
@@ -42,7 +42,7 @@ def size_bounds(program: Program, host: HostProgram) -> list[tuple[Monomial, int
 
 
 def dims_in(value: object) -> Iterator[Dim]:
-    """Every dim in a record of the host program, in records inside of it too; of tensors their shapes."""
+    """All dims in a record of the host program, in nested records and in shapes of tensors too."""
     match value:
         case Dim():
             yield value
@@ -52,7 +52,7 @@ def dims_in(value: object) -> Iterator[Dim]:
             for each in cast("tuple[object, ...]", value):
                 yield from dims_in(each)
         case Node() | Group() | Division() | ControlSource() | Candidate() | Rates():
-            pass  # symbols, what a step was made from, and numbers of the compiler's
+            pass  # symbols, sources of steps, and numbers of the compiler's
         case _ if is_dataclass(value):
             for field in fields(value):
                 yield from dims_in(getattr(value, field.name))

@@ -1,6 +1,6 @@
-"""Which of two sums of sizes is at least as large as the other, for all sizes: what the verifier of memory relies on.
+"""Proofs that one sum of sizes is at least another, for all sizes; the memory verifier relies on them.
 
-It shares nothing with `dominance`, which says where buffers are put: one must be able to find the other's faults.
+It shares no code with `redundant_sums`, which placement uses, so that each can reveal faults of the other.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ _MOST_STEPS = 400  # of one proof
 class SizeOrder:
     """Proves under facts; `definitions` are symbols that stand for other sums, each in terms of those before it.
 
-    `points` are some values of all symbols: what does not hold there needs no proof. What holds there and is not proven
-    within `most` steps in all becomes one of the `conditions`, if it holds at `more` points too: each is a sum that is
+    `points` are some values of all symbols: what is false there is not attempted. What is true there, but not proven
+    within `most` steps in all, becomes one of the `conditions` if it is true at `more` points too: a sum that must be
     at least 0 at the sizes of every call, or the program must not run.
     """
 
@@ -46,7 +46,7 @@ class SizeOrder:
         return self.at_least(dim, Dim()) or self.make_condition(dim)
 
     def make_condition(self, dim: Dim) -> bool:
-        """Make it a condition that a sum is at least 0; False if it is not so at some point."""
+        """Make it a condition that a sum is at least 0; False if it is negative at some point."""
         if dim.constant is not None:
             return dim.constant >= 0
         if self._further is None:
@@ -69,12 +69,12 @@ class SizeOrder:
             self._left -= self._steps
             if found:
                 return True
-        # Where maxima and minima are factors too, taking them apart one by one leads nowhere.
+        # Maxima and minima that are factors are not taken apart one by one: the facts decide about those.
         return all(value >= 0 for value in self._values(difference)) and self._facts.at_least(high, low).is_true
 
     @property
     def is_proving(self) -> bool:
-        """Whether there were few enough steps so far."""
+        """Whether proof steps are left."""
         return self._left > 0
 
     def is_multiple(self, dim: Dim, of_: int) -> bool:
@@ -97,9 +97,9 @@ class SizeOrder:
                 return False
 
     def _nonnegative(self, dim: Dim, *, asks: bool) -> bool:
-        """Whether a sum is proven to be at least 0; `asks` the facts too, which takes much longer.
+        """Whether a sum is proven to be at least 0; `asks`: by the facts too, which takes much longer.
 
-        A maximum is at least each of its members: one has to do. Where it is subtracted, all have to.
+        For a maximum that is added, a proof with one of its members suffices; for one subtracted, all need a proof.
         """
         key = dim, asks, True
         if key not in self._known:
@@ -109,14 +109,14 @@ class SizeOrder:
         return self._known[key]
 
     def _holds_for_all(self, dim: Dim, *, asks: bool) -> bool:
-        """By all that the term stands for that is the last to be defined, of those that are subtracted."""
+        """Prove a sum for all alternatives of one term: the last defined of those that need all (`_needs_all`)."""
         terms = [term for term in self._defined_terms(dim) if _needs_all(*term)]
         if not terms or any(value < 0 for value in self._values(dim)):
             return False
         return all(self._nonnegative(option, asks=asks) for option in self._options(dim, *terms[0]))
 
     def _reaches(self, dim: Dim, *, asks: bool) -> bool:
-        """By the lowest values of atoms, or by one of what a term stands for that is added; else by the facts."""
+        """Prove a sum by the lowest values of atoms, or by one alternative of an added term; else by the facts."""
         if (number := dim.constant) is not None:
             return number >= 0
         key = dim, asks, False
@@ -144,12 +144,12 @@ class SizeOrder:
         return self._steps > _MOST_STEPS
 
     def _options(self, dim: Dim, atom: Atom, weight: int) -> list[Dim]:
-        """A sum with each of what an atom stands for in its place."""
+        """The sum with each alternative of an atom in its place."""
         rest = dim - of(atom) * weight
         return [rest + each * weight for each in self._alternatives(atom)]
 
     def _values(self, dim: Dim) -> Iterator[int]:
-        """What a sum is at the points: like products come again in every offset."""
+        """The values of a sum at the points; products are cached, as offsets share them."""
         for k, point in enumerate(self._points):
             found = 0
             for factors, weight in dim.terms:
@@ -160,13 +160,13 @@ class SizeOrder:
             yield found
 
     def _is_plain(self, dim: Dim) -> bool:
-        """Whether a sum is seen to be nonnegative without a proof."""
+        """Whether a sum is nonnegative by the lowest values of atoms alone."""
         return any(map(self._by_lows, (dim, _without_rounding(dim), self._with_larger_parts(dim))))
 
     def _by_lows(self, dim: Dim) -> bool:
-        """Whether no term can be negative, if every atom is written as its lowest value and what it is more.
+        """Whether no term is negative if every atom is written as its lowest value plus an excess.
 
-        A negative term must be part of a positive one, or a constant.
+        The factors of a negative term must be among those of a positive one, or it is a constant.
         """
         negative = [set(factors) for factors, weight in dim.terms if weight < 0 and factors]
         positive = [set(factors) for factors, weight in dim.terms if weight > 0]
@@ -204,7 +204,7 @@ class SizeOrder:
                 return self._facts.interval(of(atom))[0]
 
     def _low_of(self, dim: Dim) -> int | None:
-        """A number that a sum is at least, if its weights but the constant are positive, or those of rounded parts."""
+        """A lower bound of a sum, if its weights but the constant are positive once `_with_larger_parts` is applied."""
         found = 0
         for factors, weight in self._with_larger_parts(dim).terms:
             lows = [self._low(atom) for atom in factors]
@@ -214,7 +214,7 @@ class SizeOrder:
         return found
 
     def _with_larger_parts(self, dim: Dim) -> Dim:
-        """A bound from below: of what is subtracted, quotients and remainders become what they are part of."""
+        """A lower bound: quotients and remainders that are subtracted are replaced by upper bounds (`_whole`)."""
         if all(weight >= 0 for _, weight in dim.terms):
             return dim
         return total(
@@ -222,11 +222,11 @@ class SizeOrder:
         )
 
     def _is_subtracted(self, factors: Product, weight: int) -> bool:
-        """Whether a term is smaller, the larger any of its factors is."""
+        """Whether a term decreases in each of its factors."""
         return weight < 0 and all(self._low(atom) is not None for atom in factors)
 
     def _whole(self, atom: Atom) -> Dim:
-        """A sum that a quotient or a remainder is at most: the number that is divided, or the divisor; or the atom."""
+        """An upper bound: for a quotient or remainder the numerator, or for a remainder the divisor; else the atom."""
         match atom:
             case FloorDiv(numerator, denominator) | Mod(numerator, denominator) if self._is_from(denominator, 1):
                 if self._is_from(numerator, 0):
@@ -236,12 +236,12 @@ class SizeOrder:
                 return of(atom)
 
     def _is_from(self, dim: Dim, low: int) -> bool:
-        """Whether a sum is seen to be at least a number."""
+        """Whether a sum is at least a number by the lowest values of atoms."""
         found = self._low_of(dim)
         return found is not None and found >= low
 
     def _alternatives(self, atom: Atom) -> tuple[Dim, ...]:
-        """What an atom is the largest of (of a minimum: the smallest)."""
+        """The members of a maximum or a minimum; for a symbol those of a maximum that defines it, or its definition."""
         match atom:
             case Sym():
                 dim = self._defined[atom]
@@ -252,9 +252,9 @@ class SizeOrder:
                 raise AssertionError(f"{atom} is neither defined nor a maximum")
 
     def _defined_terms(self, dim: Dim) -> list[tuple[Atom, int]]:
-        """The defined symbols of a sum with their weights, what was defined last first; then its maxima and minima.
+        """The defined symbols of a sum with their weights, the last defined first; then its maxima and minima.
 
-        These may be in what a symbol stands for, too, and cancel out.
+        Those come last as they may be in the definition of a symbol too, and cancel out.
         """
         found = list[tuple[int, Atom, int]]()
         for factors, weight in dim.terms:
@@ -269,12 +269,12 @@ class SizeOrder:
 
 
 def _needs_all(atom: Atom, weight: int) -> bool:
-    """Whether something is proven of a sum only if it is for all that an atom may stand for."""
+    """Whether a proof needs all alternatives of an atom: of a minimum that is added, of others if subtracted."""
     return (weight > 0) == isinstance(atom, Min)
 
 
 def _without_rounding(dim: Dim) -> Dim:
-    """A bound from below: sizes that are rounded up or down become what they were rounded from."""
+    """A lower bound: sizes that are rounded up or down are replaced by bounds without the rounding."""
     return total(_lowest_term(factors, weight) for factors, weight in dim.terms)
 
 

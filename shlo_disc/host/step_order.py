@@ -1,6 +1,6 @@
 """Orders of a host program's steps that may need less memory than the given one, by `scheduling`.
 
-Bodies of loops and branches are ordered by themselves, and are one task of the list that they are in.
+Bodies of loops and branches are ordered separately; a loop, or a case, is one task of the list that it is in.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from shlo_disc.host.program import HostStep, InPlace, LaunchStep
 from shlo_disc.host.scheduling import AtPoints, Task, Tasks
 from shlo_disc.host_ir import Case, Copy, LaunchGroup, While
 
-_KEPT = 2  # orders that are worth a closer look
+_KEPT = 2  # orders that are returned
 _Steps: TypeAlias = tuple[HostStep, ...]
 
 
 def other_orders(steps: _Steps, sizes: AtPoints) -> Iterator[_Steps]:
-    """Orders that hold no more at any point, as far as one can tell without placing anything; the best first.
+    """Orders whose peak is estimated (without placement) to be at no point higher; the best first.
 
     `sizes` in bytes by slot and point, 0 for slots that need no temporary memory.
     """
@@ -33,7 +33,7 @@ def other_orders(steps: _Steps, sizes: AtPoints) -> Iterator[_Steps]:
 
 
 def pairs_in_place(step: LaunchStep | Copy) -> InPlace:
-    """What a step reads, and what it may write in its place."""
+    """Pairs of slots: one that a step reads, and one that it may write in its place."""
     match step:
         case LaunchStep(kernel, slots):
             return tuple((slots[read], slots[written]) for read, written in kernel.in_place)
@@ -44,14 +44,14 @@ def pairs_in_place(step: LaunchStep | Copy) -> InPlace:
 
 
 class _Program:
-    """The steps of one program, list by list, from the inside out."""
+    """Orders the steps of one program, list by list, from the inside out."""
 
     def __init__(self, steps: _Steps, sizes: AtPoints) -> None:
         self._sizes = sizes
         self._uses = _uses(steps)
 
     def tasks(self, steps: _Steps) -> tuple[_Steps, Tasks]:
-        """A list whose bodies are in order, and its tasks. What others use too is there all the time."""
+        """A list with its bodies ordered, and its tasks. Slots that are used outside of it are live all the time."""
         own = np.zeros_like(self._sizes)
         for slot in self._only_in(steps):
             own[slot] = self._sizes[slot]
@@ -62,7 +62,7 @@ class _Program:
         return (slot for slot, count in _uses(steps).items() if count == self._uses[slot])
 
     def _ordered(self, steps: _Steps) -> tuple[_Steps, AtPoints]:
-        """The best order of a list, and what it holds at most."""
+        """The best order of a list, and its peak."""
         inner, tasks = self.tasks(steps)
         order, held = tasks.ranked()[0]
         is_same = order == sorted(order) and all(new is old for new, old in zip(inner, steps, strict=True))

@@ -18,8 +18,8 @@ from shlo_disc.host.size_bounds import print_bounds, size_bounds
 from shlo_disc.host_ir import Case, Copy, LaunchGroup, While
 from shlo_disc.ir.dtypes import DType, by_numpy_name
 
-# Not inlined: sizes of a call are formulas by the hundred, and half of the host program's compilation was what their
-# calls became.
+# Not inlined: a call has hundreds of size formulas, and these functions, inlined into them, took half of the host
+# program's compilation.
 ARITHMETIC = """\
 #define SHLO_SIZES static __attribute__((noinline, unused)) int64_t
 SHLO_SIZES floordiv(int64_t a, int64_t b) {
@@ -35,7 +35,7 @@ HOST_CALLS = """\
 typedef int64_t (*ShloHostCall)(void* session, int64_t number, void* const* buffers, const int64_t* dims);
 """
 HOST_CALL_PARAMS = ", ShloHostCall host_call, void* session"
-_LONG = 24  # characters of a quotient or an extreme before it gets a name
+_LONG = 24  # characters of a quotient, minimum or maximum beyond which it gets a name
 _PLAN = """\
 extern "C" int64_t shlo_plan(const int64_t* raw, int64_t* symbols, int64_t* result_dims,
                              int64_t* arena_bytes) {"""
@@ -47,7 +47,7 @@ def print_dim(dim: Dim) -> str:
 
 
 class SizePrinter(Emitter):
-    """Prints sizes of one function. What is long in them, and may be in many, is computed once, under a name."""
+    """Prints sizes of one function. Long parts, which many sizes may share, are computed once, under a name."""
 
     def __init__(self) -> None:
         super().__init__(Spelling())
@@ -57,14 +57,14 @@ class SizePrinter(Emitter):
         self._wraps = False
 
     def text(self, dim: Dim) -> str:
-        """A size as C, by names that `take` defines."""
+        """A size as C, which may use names that `take` defines."""
         key = (dim, self._wraps)
         if key not in self._texts:
             self._texts[key] = self.dim_scalar(dim)
         return self._texts[key]
 
     def hint(self, dim: Dim) -> str:
-        """A number that results do not depend on, such as what a task costs: it may wrap around."""
+        """A number that results do not depend on, such as a task's cost: it may wrap around."""
         self._wraps = True
         try:
             return self.text(dim)
@@ -96,7 +96,7 @@ class SizePrinter(Emitter):
 
 
 def symbol_names(program: Program, host: HostProgram) -> list[str]:
-    """What a call brings first, then what is computed from them."""
+    """The symbols that a call brings, then those computed from them."""
     return [
         *(symbol.name for symbol in program.given),
         *(s.name for s, _ in (*program.definitions, *host.definitions)),
@@ -106,8 +106,8 @@ def symbol_names(program: Program, host: HostProgram) -> list[str]:
 def print_plan(program: Program, host: HostProgram) -> list[str]:
     """`shlo_plan`: bind the sizes, check them, and compute the others.
 
-    It returns 0, the number of a check that does not hold, or -1 if the runtime has to look at the formulas itself: one
-    may overflow (see `size_bounds`), or a condition of the layout does not hold.
+    It returns 0, the number of a check that fails, or -1 if the runtime has to evaluate the formulas itself: one may
+    overflow (see `size_bounds`), or a condition of the layout fails.
     """
     lines, sizes = [_PLAN], SizePrinter()
 
@@ -133,7 +133,7 @@ def print_plan(program: Program, host: HostProgram) -> list[str]:
 
 
 def print_names(program: Program, host: HostProgram) -> list[str]:
-    """The beginning of `shlo_run`: a number per size, and a pointer per buffer, with what it is."""
+    """The beginning of `shlo_run`: a constant per size, and a pointer per buffer, with a remark on what it holds."""
     lines = list[str]()
     for k, name in enumerate(symbol_names(program, host)):
         lines.append(f"{INDENT}const int64_t {size_name(name)} = symbols[{k}];")
@@ -177,7 +177,7 @@ def kernel_names(steps: Sequence[HostStep]) -> list[str]:
 
 
 def has_host_calls(steps: Sequence[HostStep]) -> bool:
-    """Whether the program calls functions of Python."""
+    """Whether the program calls Python functions."""
     for step in steps:
         match step:
             case LaunchStep(kernel, _):
@@ -196,9 +196,9 @@ def has_host_calls(steps: Sequence[HostStep]) -> bool:
 
 
 class StepPrinter(ABC):
-    """Prints steps. A target says how it launches, copies, and reads what decides where to go on.
+    """Prints steps. A target implements launches, copies, and reads of loop flags and branch indices.
 
-    Host calls are numbered in the order in which the steps of the artifact give them.
+    Host calls are numbered in the order of the artifact's steps.
     """
 
     def __init__(self, host: HostProgram) -> None:
@@ -214,7 +214,7 @@ class StepPrinter(ABC):
 
     @abstractmethod
     def region(self, region: PlannedRegion) -> list[str]:
-        """The statements that run launches by rows."""
+        """The statements that run a region."""
 
     @abstractmethod
     def copy(self, source: int, target: int) -> list[str]:
@@ -225,7 +225,7 @@ class StepPrinter(ABC):
         """Statements that fetch a number of a C type from a buffer, and the expression that then is its value."""
 
     def host_call(self, kernel: HostCallRef, slots: Sequence[int]) -> tuple[list[str], str]:
-        """Statements that put together what a host call takes, and the expression that calls."""
+        """Statements that declare the arguments of a host call, and the expression that calls."""
         number, self._host_calls = self._host_calls, self._host_calls + 1
         buffers = ", ".join(f"b{s}" for s in slots) or "nullptr"
         dims = ", ".join(print_dim(d) for tensor in kernel.tensors for d in tensor.shape) or "0"

@@ -1,11 +1,12 @@
 """Proves that every step of a host program reads what it is meant to read, for all sizes.
 
-The steps are followed with what memory holds: values go by the names of the program's tensors. A launch must find each
-of its operands, whole; what it writes replaces whatever shares bytes with it. So all of these are refused: steps in a
-wrong order, a copy that is missing, a read before the first write, memory that is written while it is needed, buffers
-that share bytes at some sizes, and arguments that are overwritten without having been donated. What a launch reads it
-may overwrite only where its kernel says that each element is read before it is written there (`in_place`). Threads that
-take a region by rows may be launches ahead of each other: what these hand on, or overwrite, must be by rows in both.
+The steps are interpreted abstractly, on the contents of memory: values are named by the program's tensors. A launch
+must find each of its operands, whole; what it writes replaces whatever shares bytes with it. So all of these are
+refused: steps in a wrong order, a missing copy, a read before the first write, a write to memory that is still needed,
+buffers that share bytes at some sizes, and arguments that are overwritten without having been donated. A launch may
+overwrite what it reads only where its kernel declares that each element is read before it is written there
+(`in_place`). Threads in a region may be launches ahead of each other: what launches pass on, or overwrite, must be used
+by rows in both.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ def verify_host(
 ) -> tuple[Dim, ...]:
     """Raise `InternalError` if a step of the host program reads what is not there, or overwrites what is needed.
 
-    `donated` are the numbers of the arguments that a call may overwrite. Returns the conditions under which that is
-    so: sums of sizes that have to be at least 0, as they are at likely sizes, and for which no proof was found.
+    `donated` are the numbers of the arguments that a call may overwrite. Returns the conditions of the proof: sums of
+    sizes that have to be at least 0, as they are at likely sizes, and for which no proof was found.
     """
     return _HostVerifier(program, host, context, donated).run()
 
@@ -62,11 +63,11 @@ class _HostVerifier:
         self.clock = Clock(last)
         self.lost = dict[int, Loss]()
         self.contents = MemoryContents(self.layout, self.lost, self.clock)
-        self.of_branches: frozenset[int] = frozenset()  # the results' slots of the branches that the step is in
-        self.written = dict[int, frozenset[int]]()  # by a loop or a branch (its id): the homes that it writes
+        self.of_branches: frozenset[int] = frozenset()  # result slots of the branches around the step
+        self.written = dict[int, frozenset[int]]()  # the homes that a loop or a case writes, by its id
 
     def run(self) -> tuple[Dim, ...]:
-        """Follow all steps; where one needs that two homes are apart, and that has no proof, it becomes a condition."""
+        """Follow all steps; where two homes have to be apart without a proof, that becomes a condition."""
         self.layout.check({slot for step in self.host.steps for slot in slots_of(step)})
         while True:
             try:
@@ -98,7 +99,7 @@ class _HostVerifier:
             raise InternalError(f"results of {self.program.name} share memory: their buffers are {homes}")
 
     def _check_result(self, number: int, slot: int) -> None:
-        """Whether a result is where the caller gets it from."""
+        """Check that a result is where the caller gets it from."""
         buffer = self.layout.buffers[self.home(slot)]
         if buffer.kind == "result" and buffer.number == number:
             return
@@ -107,7 +108,7 @@ class _HostVerifier:
             raise InternalError(f"result {number} is in {self.layout.named(slot)}, which the caller does not get")
 
     def _pack_before(self, number: int, step: LaunchStep) -> None:
-        """What is packed before any call, of arguments that no call overwrites and of constants."""
+        """Follow a packing before any call: of constants, and of arguments that no call overwrites."""
         *sources, target = step.slots
         for slot in sources:
             buffer = self.layout.buffers[slot]
@@ -121,7 +122,7 @@ class _HostVerifier:
         self.contents.write(self.home(target), [Packed(step.kernel.name, values)], "the packing")
 
     def _number(self, steps: Sequence[HostStep], last: dict[int, int]) -> None:
-        """Number the steps in the order of the text, and find the last one that uses each home: for a loop, its end."""
+        """Number the steps in program order, and find the last use of each home: for uses in a loop, the loop's end."""
         for step in steps:
             self.moments[id(step)] = len(self.moments)
             for body in bodies_of(step):
@@ -149,7 +150,7 @@ class _HostVerifier:
                     assert_never(step)
 
     def _require_value(self, slot: int, value: Tensor, where: str) -> None:
-        """Whether a buffer holds a tensor, whole."""
+        """Check that a buffer holds a tensor, whole."""
         held = self.contents.of(self.home(slot))
         if value in held:
             return
@@ -160,7 +161,7 @@ class _HostVerifier:
         raise LostError(f"{where} reads %{value.name} in {self.layout.named(slot)}, found {found}", loss)
 
     def _overwrite(self, slot: int, where: str) -> None:
-        """Whether a buffer may be written at all."""
+        """Check that a buffer may be written at all."""
         buffer = self.layout.buffers[self.home(slot)]
         is_donated = buffer.kind == "argument" and buffer.number in self.donated
         is_known = is_donated and any(one.argument == buffer.number for one in self.host.donations)
@@ -173,7 +174,7 @@ class _HostVerifier:
         if not held:
             self._require_value(source, buffers[source].made, where)
         sizes = buffers[source].size, buffers[target].size
-        # The size of a branch's result may depend on which branch is taken: there it is that of what is copied.
+        # The size of a case's result may depend on the branch taken: within one it is the size of what is copied.
         may_differ = target in self.of_branches and not self.context.facts.equal(*sizes).is_false
         if not may_differ and not self._same_size(source, target):
             raise InternalError(f"{where} copies {self.layout.named(source)} to {self.layout.named(target)}")
@@ -182,7 +183,7 @@ class _HostVerifier:
             self._refuse_shared(source, target, where)
 
     def _check_size(self, slot: int, wanted: Dim, where: str) -> None:
-        """Whether a buffer has the bytes that a launch takes it for."""
+        """Check that a buffer has the size that a launch expects."""
         buffer = self.layout.buffers[slot]
         if not self.layout.is_equal(buffer.size if buffer.whole is None else buffer.whole, wanted):
             raise InternalError(f"{where} takes {self.layout.named(slot)} for {wanted} bytes")
@@ -196,7 +197,7 @@ class _HostVerifier:
         raise LostError(message, self.lost.get(self.home(read)))
 
     def _launch(self, step: LaunchStep, where: str) -> set[int]:
-        """Follow a launch; the homes that lost what they held."""
+        """Follow a launch; return the homes that lost their contents."""
         kernel = step.kernel
         if not kernel.tensors and step.unless is not None:
             return self._pack(step, where)
@@ -217,7 +218,7 @@ class _HostVerifier:
         return lost
 
     def _write(self, step: LaunchStep, where: str) -> set[int]:
-        """What a launch writes: apart from what it reads, or in place of it, and apart from each other."""
+        """Follow the writes of a launch: apart from its reads, or in place of them, and apart from each other."""
         tensors, in_place, lost = step.kernel.tensors, set(step.kernel.in_place), set[int]()
         written, slots_at = set(step.written), dict[int, list[int]]()
         for k, slot in enumerate(step.slots):
@@ -238,7 +239,7 @@ class _HostVerifier:
         return lost
 
     def _check_roots(self, step: LaunchStep, pairs: Sequence[tuple[Tensor, int]], where: str) -> None:
-        """Whether a launch writes the results of its group, each once, and no part of it reads another's."""
+        """Check that a launch writes the results of its group, each once, and no part of it reads another's."""
         times = Counter(tensor for tensor, _ in pairs)
         filled = [tensor for tensor, slot in pairs if slot in step.written]
         if len(filled) != len(step.group.roots) or set(filled) != set(step.group.roots):
@@ -253,7 +254,7 @@ class _HostVerifier:
     # -- packed operands
 
     def _pack(self, step: LaunchStep, where: str) -> set[int]:
-        """What is packed before a loop."""
+        """Follow a packing before a loop."""
         *sources, target = step.slots
         values = tuple(self.contents.of(self.home(slot)) for slot in sources)
         for slot, value in zip(sources, values, strict=True):
@@ -267,7 +268,7 @@ class _HostVerifier:
         return lost
 
     def _check_packs(self, step: LaunchStep, kernel: KernelRef, where: str) -> None:
-        """Whether the packed forms of operands are those of the operands."""
+        """Check that buffers of packed operands hold the packed forms of these operands."""
         for pack, slot in zip(kernel.packs, step.slots[len(step.slots) - len(kernel.packs) :], strict=True):
             given = self.layout.buffers[slot].packed
             for one in (slot, given):
@@ -290,7 +291,7 @@ class _HostVerifier:
     # -- regions, loops and branches
 
     def _region(self, step: PlannedRegion, where: str) -> None:
-        """Members one after the other; `check_rows` says what threads at different members may share."""
+        """Follow the members one after the other; `check_rows` checks what threads at different members share."""
         held = check_rows(step, self.layout, self.context.facts, where)
         for home in held:
             self.contents.drop(home, where)
@@ -328,10 +329,10 @@ class _HostVerifier:
         self.contents = after
 
     def _carried(self, step: While[HostStep, ControlSource]) -> list[tuple[int, tuple[Tensor, ...], Tensor]]:
-        """Slots that a loop carries, with what is there in turn, and at the end of its body.
+        """Slots that a loop carries, with the names of their values, and the value at the end of its body.
 
-        What each turn hands on and no step names is left out: its result is its operand, wherever that is, and may be
-        copied into its place after the loop.
+        A carry that the body returns unchanged, and that no step uses, is left out: its result is its operand, wherever
+        that is, and may be copied into its place after the loop.
         """
         op, found = _anchor(step.made.group), list[tuple[int, tuple[Tensor, ...], Tensor]]()
         condition, body = op.bodies
@@ -363,7 +364,7 @@ class _HostVerifier:
         self.contents = before if after is None else after
 
     def _homes_written(self, steps: Sequence[HostStep]) -> frozenset[int]:
-        """The homes that steps write, in bodies too."""
+        """The homes that steps write, also in nested bodies."""
         found = set[int]()
         for step in steps:
             match step:

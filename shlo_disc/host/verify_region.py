@@ -1,4 +1,4 @@
-"""Whether threads that are at different launches of a region may be: what one hands to another is by rows in both."""
+"""Checks that threads may be at different launches of a region: what launches share is used by rows in both."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from shlo_disc.host_ir import Member
 
 
 def check_rows(region: PlannedRegion, layout: Layout, facts: Facts, where: str) -> frozenset[int]:
-    """The homes of which each thread holds only the rows of a unit.
+    """Check a region; return the homes of which each thread holds only the rows of a unit.
 
-    Raises `InternalError` if launches share memory that they do not both use by rows, one of them writing.
+    Raises `InternalError` if launches, one of them writing, share memory that they do not both use by rows.
     """
     divisions = [_division(member, where) for member in region.members]
     rows = _rows(region, divisions, where)
@@ -66,7 +66,7 @@ def _division(member: Member[Dim, LaunchStep], where: str) -> Division:
 
 
 def _rows(region: PlannedRegion, divisions: list[Division], where: str) -> Dim:
-    """The rows that all members have: each has as many lines, or a multiple, and as many tasks in a unit."""
+    """The rows that all members have: the lines of each are a multiple of them, and its tasks in a unit match."""
     blocks = [division.count for division in divisions if division.block is not None]
     for rows in blocks or dict.fromkeys(division.count for division in divisions):
         times = [divide(division.count, rows) for division in divisions]
@@ -82,7 +82,7 @@ def _rows(region: PlannedRegion, divisions: list[Division], where: str) -> Dim:
 
 
 def _check_room(region: PlannedRegion, layout: Layout, home: int, where: str) -> None:
-    """Whether there is room for the rows of a unit for each thread, or for all where there are no units."""
+    """Check that there is room for the rows of a unit for each thread, or for all rows where there are no units."""
     buffer = layout.buffers[home]
     if buffer.whole is None:
         raise InternalError(
@@ -96,7 +96,7 @@ def _check_room(region: PlannedRegion, layout: Layout, home: int, where: str) ->
 
 
 def _unit_sizes(region: PlannedRegion, layout: Layout, home: int) -> Iterator[Dim]:
-    """Bytes of the rows that all threads hold of a home: each thread at the place of its number."""
+    """Bytes of the rows that all threads hold of a home, which lie in the order of the threads' numbers."""
     for member in region.members:
         kernel = member.launch.kernel
         assert isinstance(kernel, KernelRef), "members are kernels that threads share"

@@ -1,4 +1,4 @@
 """StableHLO programs as immutable data: element types, attributes, values, ops, regions, modules.
 
-In: what the parser read, or a user built. Out: the same, connected, with names and locations. It knows no op.
+The parser or a user builds them. Values link ops, and names and locations are kept. Nothing here is specific to an op.
 """

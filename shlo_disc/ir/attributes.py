@@ -66,7 +66,7 @@ class BufferType:
 
 @dataclass(frozen=True, slots=True)
 class FutureType:
-    """`!stablehlo.future<…>`: what an op that was started will give."""
+    """`!stablehlo.future<…>`: the pending results of an op that was started."""
 
     members: tuple[Type, ...]
 
@@ -121,7 +121,7 @@ Type: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class UnitAttr:
-    """`unit`: there or not."""
+    """`unit`: its presence is its value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class IntegerAttr:
 
 @dataclass(frozen=True, slots=True)
 class FloatAttr:
-    """`1.0e-5 : f32`; `text` keeps the spelling, and is what is compared: NaN would not equal itself."""
+    """`1.0e-5 : f32`; `text` keeps the spelling, which comparisons use, as NaN would not equal itself."""
 
     value: float = field(compare=False)
     dtype: DType | None
@@ -155,7 +155,7 @@ class StringAttr:
 
 @dataclass(frozen=True, slots=True)
 class SymbolAttr:
-    """`@name`, or `@name::@inner`, a symbol of the table that `@name` is."""
+    """`@name`, or `@name::@inner`, a symbol in the symbol table `@name`."""
 
     name: str
     inner: tuple[str, ...] = ()
@@ -194,7 +194,7 @@ class DenseAttr:
 
     `data` holds one element if `splat`, else all of them, row-major; sub-byte types and i1 take one
     byte an element. `spelling` is the text between the angle brackets, kept for exact printing; without it the literal
-    is printed as hexadecimal digits. `resource` is the name under which the text has the data in a section at its end.
+    is printed as hexadecimal digits. `resource` is the key of the data in the resource section at the end of the text.
     Neither takes part in comparisons.
     """
 
@@ -240,7 +240,7 @@ class ConvDimensionsAttr:
 
 @dataclass(frozen=True, slots=True)
 class BoundsAttr:
-    """`#stablehlo.bounds<5, ?>`: the most that each `?` size of a tensor type can be, None where it is not bounded."""
+    """`#stablehlo.bounds<5, ?>`: the upper bound of each `?` size of a tensor type, None where it is not bounded."""
 
     sizes: tuple[int | None, ...]
 

@@ -1,6 +1,6 @@
-"""Structure of a StableHLO module: it knows how ops connect, never what they mean.
+"""Structure of a StableHLO module: how ops connect, not what they mean.
 
-The tree keeps everything that the text says, so that printing it gives the text back.
+The tree keeps everything in the text, so that printing it reproduces the text.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Function:
                     yield from block.arguments
 
     def value(self, name: str) -> Value:
-        """The first value that the text calls `%name`; the `%` may be left out."""
+        """The first value named `%name` in the text; the `%` may be left out."""
         wanted = name.removeprefix("%")
         found = next((value for value in self.values() if value.name == wanted), None)
         if found is None:
@@ -115,7 +115,7 @@ class Function:
         return found
 
     def producers(self) -> Mapping[Value, Op]:
-        """The op that gives each value; arguments have none."""
+        """The op that produces each value; arguments have none."""
         return {result: op for op in self.walk() for result in op.results}
 
     def users(self) -> Mapping[Value, tuple[Op, ...]]:
@@ -154,7 +154,7 @@ class Module:
     span: Span
     location: Location | None = None
     location_aliases: Mapping[str, Location] = field(default_factory=dict[str, Location])
-    printer: Callable[[Module], str] = object.__repr__  # given by the parser: syntax is no matter of ir
+    printer: Callable[[Module], str] = object.__repr__  # set by the parser, as ir is independent of syntax
     resources: str = ""
     functions: Mapping[str, Function] = field(init=False)  # by name
 
@@ -176,7 +176,7 @@ class Module:
         return tuple([op for op in self.walk() if op.name == name])
 
     def with_function(self, function: Function) -> Module:
-        """Give the module with another function in the place of that of the same name."""
+        """Return the module with its function of the same name replaced."""
         contents = [function if isinstance(c, Function) and c.name == function.name else c for c in self.contents]
         return replace(self, contents=tuple(contents))
 

@@ -1,4 +1,4 @@
-"""How deeply programs may be nested, and how to have room on the stack for it."""
+"""Stack space for recursion into deeply nested programs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import ParamSpec, TypeVar
 
 from shlo_disc.limits import MOST_NESTED
 
-_FRAMES = 10 * MOST_NESTED  # no reader, writer or check nests more than eight calls for a bracket
+_FRAMES = 10 * MOST_NESTED  # readers, writers and checks nest at most eight calls per bracket
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
 def with_room(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Make a function that recurs into programs run on a stack of its own where the caller's is nearly full."""
+    """Make a function that recurses into programs run in a new thread where the caller's stack is nearly full."""
 
     @wraps(function)
     def run(*args: _P.args, **kwargs: _P.kwargs) -> _T:

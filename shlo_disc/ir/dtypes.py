@@ -49,7 +49,7 @@ class DType(Enum):
     C64 = "complex<f32>"
     C128 = "complex<f64>"
 
-    __hash__ = object.__hash__  # each member is one object: what looks types up need not hash their names
+    __hash__ = object.__hash__  # members are singletons, so look-ups need not hash their names
 
     @property
     def bits(self) -> int:
@@ -80,17 +80,17 @@ class DType(Enum):
 
     @property
     def is_narrow_float(self) -> bool:
-        """Whether this is a float of fewer bits than f32: it is computed in f32, and every operation rounds."""
+        """Whether this is a float of fewer bits than f32: it is computed in f32, rounding after every operation."""
         return self in _NARROW_FLOATS
 
     @property
     def is_narrow_integer(self) -> bool:
-        """Whether this is an integer of fewer than 8 bits: it is computed in 8, and every operation wraps."""
+        """Whether this is an integer of fewer than 8 bits: it is computed in 8 bits, wrapping after every operation."""
         return self in _NARROW_INTEGERS
 
     @property
     def is_encoded(self) -> bool:
-        """Whether memory holds this type in another form than it is computed in (i1 has rules of its own)."""
+        """Whether this type is stored in another form than it is computed in (i1 has rules of its own)."""
         return self in _NARROW_FLOATS or self in _NARROW_INTEGERS
 
     @property
@@ -103,7 +103,7 @@ class DType(Enum):
         return (-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1) if self.is_signed else (0, (1 << self.bits) - 1)
 
     def holds(self, other: DType) -> bool:
-        """Whether this integer type has every value of another integer type."""
+        """Whether this integer type can represent every value of another integer type."""
         (least, greatest), (low, high) = self.integer_bounds, other.integer_bounds
         return least <= low and high <= greatest
 
@@ -176,7 +176,7 @@ _BY_NUMPY = {dtype.numpy: dtype for dtype in DType if dtype is not DType.INDEX}
 
 
 def by_numpy_name(name: str) -> DType:
-    """The type that NumPy (or ml_dtypes) calls so.
+    """The type with this name in NumPy (or ml_dtypes).
 
     >>> by_numpy_name("bfloat16")
     <DType.BF16: 'bf16'>

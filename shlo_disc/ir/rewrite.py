@@ -1,6 +1,6 @@
-"""Replace ops by others. Nothing is changed in place: another module comes out.
+"""Replaces ops by others. Nothing is changed in place: the result is a new module.
 
-Rules say by what an op is replaced; `rewriting` gives users the means to write them.
+Rules give the replacement of an op; `rewriting` is the interface for users to write them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from shlo_disc.ir.core import Block, Function, Module, Op, Region, Value
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """What stands in the place of an op, and the values that stand in the places of its results.
+    """The ops that replace an op, and the values that replace its results.
 
     Without `values` the results must have no users.
     """
@@ -28,7 +28,7 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a rule sees of the function around an op: names that are free in it, and the ops so far."""
+    """What a rule sees of the function around an op: names that are unused in it, and the producers so far."""
 
     names: Iterator[str]
     producers: Mapping[Value, Op]
@@ -38,18 +38,18 @@ Rule: TypeAlias = Callable[[Op, Surroundings], Replacement | None]
 
 
 def replace_ops(module: Module, rules: Mapping[str, Rule]) -> Module:
-    """Ask the rule of each op's name for a replacement; None keeps the op.
+    """Apply the rule for each op's name to replace the op; None keeps it.
 
-    Inner ops are asked for before the op that holds them. What a rule has made is not looked at again.
+    Rules are applied to inner ops before the op that contains them, and never to ops that a rule has made.
     """
     contents = [_Rewriter(one, rules).function() if isinstance(one, Function) else one for one in module.contents]
     return replace(module, contents=tuple(contents))
 
 
 def copy_ops(ops: Sequence[Op], names: Iterator[str], location: Location | None) -> tuple[Op, ...]:
-    """Copy ops to another place: their values get new names, and all of it the location.
+    """Copy ops to another place: their values get new names, and ops and values get the location.
 
-    Values that the ops take from outside stay.
+    Operands defined outside the ops stay the same.
     """
     fresh = dict[Value, Value]()
 
@@ -80,7 +80,7 @@ class _Rewriter:
     def __init__(self, function: Function, rules: Mapping[str, Rule]) -> None:
         self._function = function
         self._rules = rules
-        self._values: dict[Value, Value | None] = {}  # None: the op that gave it is gone
+        self._values: dict[Value, Value | None] = {}  # None: its op was removed
         self._producers: dict[Value, Op] = {}
         self._surroundings = Surroundings(_free_names(function), self._producers)
 
@@ -113,7 +113,7 @@ class _Rewriter:
         return replace(op, operands=tuple([self._current(value, op) for value in op.operands]))
 
     def _current(self, value: Value, op: Op) -> Value:
-        """Give what stands for a value now."""
+        """Return the current replacement of a value."""
         found = self._values.get(value, value)
         if found is None:
             note = Note("it was defined here", value.span)

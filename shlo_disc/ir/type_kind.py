@@ -1,4 +1,4 @@
-"""The kinds of types that ops tell apart."""
+"""The kinds of types that ops distinguish."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class TypeKind(Flag):
     TUPLE = auto()
     BUFFER = auto()
     FUTURE = auto()
-    UNRANKED = auto()  # `tensor<*xf32>`; beside it stands what the elements are
+    UNRANKED = auto()  # `tensor<*xf32>`; combined with the kind of its elements
     OTHER = auto()  # anything else: types of other dialects, tuples of such
     INTEGER = SIGNED | UNSIGNED
     QUANTIZED = PER_TENSOR | PER_AXIS
     PLAIN = BOOL | INTEGER | FLOAT | COMPLEX
-    UNIFORM = PLAIN | PER_TENSOR  # a place in the tensor says nothing about what its elements mean
+    UNIFORM = PLAIN | PER_TENSOR  # elements mean the same at every place in the tensor
     TENSOR = PLAIN | QUANTIZED
     MEMBER = TENSOR | TOKEN | TUPLE | BUFFER | UNRANKED  # of a tuple

@@ -1,6 +1,6 @@
-"""Check how a module is connected: every use has a definition before it, every symbol a meaning, every call its types.
+"""Checks how a module is connected: uses follow definitions, symbols are defined, calls match their functions' types.
 
-A function may call itself, directly or through others: that is no fault of the module.
+Recursion is allowed: a function may call itself, directly or through others.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _Spell: TypeAlias = Callable[[Type], str]
 
 _END_OF_FUNCTION, _END_OF_REGION, _END_OF_SDY_REGION = "func.return", "stablehlo.return", "sdy.return"
 TERMINATORS = frozenset({_END_OF_FUNCTION, _END_OF_REGION, _END_OF_SDY_REGION})
-_HOLDERS = (SymbolAttr, ArrayAttr, DictAttr, RecordAttr)  # attributes in which a symbol may be
+_HOLDERS = (SymbolAttr, ArrayAttr, DictAttr, RecordAttr)  # attributes that may contain symbols
 
 
 @with_room
 def verify_module(module: Module, spell: _Spell) -> None:
-    """Raise `VerifyError` where the module is not well connected; `spell` gives the text of a type for errors."""
+    """Raise `VerifyError` if the module is not well connected; `spell` gives the text of a type for errors."""
     _ModuleVerifier(_symbols(module), spell).module(module)
 
 
 def _symbols(module: Module) -> Mapping[str, _Content]:
-    """Give what the module defines by name."""
+    """Map names to what the module defines."""
     symbols: dict[str, _Content] = {}
     for content in module.contents:
         name = _name(content)
@@ -88,7 +88,7 @@ class _ModuleVerifier:
             raise VerifyError(f"{expected}, found {self._listed(found.results)}", end.span, notes=notes)
 
     def _block(self, block: Block, terminator: str, around: Span) -> None:
-        """Check a block whose ops may use its own values and those of the blocks around."""
+        """Check a block whose ops may use its own values and those of enclosing blocks."""
         visible, end = self._visible, block.ops[-1] if block.ops else None
         if end is None or end.name != terminator:
             name, span = ("nothing", around) if end is None else (f"'{end.name}'", end.span)
@@ -118,7 +118,7 @@ class _ModuleVerifier:
             self._visible.add(value)
 
     def _references(self, op: Op) -> None:
-        """Check the symbols that an op names; attributes of other dialects (`sdy.sharding`) are their business."""
+        """Check the symbols that an op names, except in attributes of other dialects (`sdy.sharding`)."""
         for name, attribute in op.attributes.items():
             if isinstance(attribute, _HOLDERS) and "." not in name:
                 for symbol in _named(attribute):
@@ -159,7 +159,7 @@ def _undefined(op: Op, operand: Value) -> VerifyError:
 
 
 def _named(attribute: Attribute) -> Iterator[str]:
-    """Give the symbols in an attribute."""
+    """Yield the symbols in an attribute."""
     match attribute:
         case SymbolAttr(name):
             yield name

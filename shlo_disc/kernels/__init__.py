@@ -1,5 +1,5 @@
-"""Groups of ops become kernels: rows x stages, and templates.
+"""Builds kernels from groups of ops: rows x stages, or templates.
 
-In: a group of ops. Out: a kernel, for no target in particular. Passes over kernels and templates may be added; what a
-kernel may look like is said in `kernel` and held by `kernel_check`.
+In: a group of ops. Out: a target-independent kernel. Extension points: passes over kernels, and templates. `kernel`
+defines what a kernel may look like, and `kernel_check` enforces it.
 """

@@ -1,4 +1,4 @@
-"""Contractions as matrix products: which strides they read, and the elementwise epilogue that they take."""
+"""Contractions as matrix products: the strides of their operands, and their elementwise epilogues."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Const, FromDim, Index, Scalar
 from shlo_disc.kernels.groups import Abilities, ProductTypes
 
-_Strides: TypeAlias = Shape | None  # None: of an operand that is computed
+_Strides: TypeAlias = Shape | None  # None: a computed operand
 
 
 @dataclass(frozen=True, slots=True)
 class BatchDim:
-    """One loop around the matrix product; a stride of 0 where an operand does not vary."""
+    """One batch loop around the matrix product; an operand that does not vary along it has stride 0."""
 
     extent: Dim
     a_stride: Dim
@@ -43,7 +43,7 @@ class MatrixForm:
 
     `batch` lists the loops in the order of the result's dims they stand for (`batch_dims`, `row_dims`,
     `column_dims`: result dims; the last two are flattened into m and n). `depth_dims`: the contracted dims of both
-    operands, flattened into k. An operand that is None is computed: it has no memory, and its strides mean nothing.
+    operands, flattened into k. An operand that is None is computed: it has no memory, and its strides are meaningless.
     """
 
     a: AffineView | None
@@ -63,7 +63,7 @@ class MatrixForm:
 
 
 def is_matrix_product(op: Op[object], abilities: Abilities) -> bool:
-    """Whether a target's matrix kernel can compute this dot: dtypes that it knows, contracted dims in one order."""
+    """Whether a target's matrix kernel supports this dot: its dtypes, and contracted dims that flatten into one."""
     if not isinstance(op.attrs, DotAttrs) or product_types(op) not in abilities.contractions:
         return False
     left, right = (t.shape for t in op.operands)
@@ -71,7 +71,7 @@ def is_matrix_product(op: Op[object], abilities: Abilities) -> bool:
 
 
 def is_direct_convolution(op: Op[object], abilities: Abilities) -> bool:
-    """Whether a target's convolution kernel can compute this: known dtypes, up to 3 spatial dims, groups it knows."""
+    """Whether a target's convolution kernel supports this op: its dtypes and groups, and at most 3 spatial dims."""
     if not isinstance(op.attrs, ConvAttrs) or len(op.attrs.strides) > 3:
         return False
     attrs, types = op.attrs, product_types(op)
@@ -87,7 +87,7 @@ def product_types(op: Op[object]) -> ProductTypes:
 
 
 def template_operands(op: Op[object], structures: Structures, abilities: Abilities) -> tuple[Tensor, ...]:
-    """What the template of `op` reads from memory as it is: operands, or what they are strided views of."""
+    """The tensors that the template of `op` reads directly: operands, or the bases of their strided views."""
     template, facts, producers = definition(op).template, structures.facts, structures.producers
     if template in (Template.ELEMENT, Template.REDUCE):
         return ()
@@ -111,13 +111,13 @@ def template_operands(op: Op[object], structures: Structures, abilities: Abiliti
 
 
 def holds_position(tensor: Tensor, dim: int, facts: Facts, producers: Producers) -> bool:
-    """Whether every element of a view is its own index along `dim`: what an argsort moves."""
+    """Whether every element of a view is its own index along `dim`, like the payload of an argsort."""
     value, index = _free_element(tensor, facts, producers)
     return isinstance(value, FromDim) and value.dim == index[dim]
 
 
 def holds_zeros(tensor: Tensor, facts: Facts, producers: Producers) -> bool:
-    """Whether every element of a view is the zero whose bits are all zero: what a gradient is scattered into."""
+    """Whether every element of a view is +0 (all bits zero), like the buffer that a gradient is scattered into."""
     value, _ = _free_element(tensor, facts, producers)
     if not isinstance(value, Const) or value.value != 0:
         return False
@@ -126,7 +126,7 @@ def holds_zeros(tensor: Tensor, facts: Facts, producers: Producers) -> bool:
 
 
 def _free_element(tensor: Tensor, facts: Facts, producers: Producers) -> tuple[Scalar | None, Index]:
-    """The formula of element `index` of a free op's result; None if it is not one."""
+    """The formula of an element of a free op's result (None for other tensors), and the element's index."""
 
     def free(tensor: Tensor) -> bool:
         made = producers.get(tensor)
@@ -141,7 +141,7 @@ def _free_element(tensor: Tensor, facts: Facts, producers: Producers) -> tuple[S
 
 
 def row_major(tensor: Tensor) -> AffineView:
-    """The tensor as its own memory."""
+    """The tensor as a row-major view of its own buffer."""
     return AffineView(tensor, const(0), _row_major_strides(tensor.shape))
 
 
@@ -153,7 +153,7 @@ def _row_major_strides(shape: Shape) -> Shape:
 def matrix_form(op: Op[object], structures: Structures, computed: Sequence[bool] = (False, False)) -> MatrixForm:
     """The strided matrices of a dot for which `is_matrix_product` holds; views are read in place where possible.
 
-    `computed`: which operands are no memory at all.
+    `computed`: which operands are computed, and so have no memory.
     """
     assert isinstance(op.attrs, DotAttrs), "only dots have a matrix form"
     left, right = (
@@ -171,7 +171,7 @@ def matrix_form(op: Op[object], structures: Structures, computed: Sequence[bool]
 
 @dataclass(frozen=True, slots=True)
 class _Depth:
-    """Contracted dims in an order in which they flatten, and the strides of the flat dim."""
+    """Contracted dims in an order in which they flatten, and both operands' strides of the flat dim."""
 
     dims: tuple[tuple[int, int], ...]
     a_stride: Dim
@@ -196,7 +196,7 @@ def _chosen(strides: _Strides, dims: Sequence[int]) -> list[Dim] | None:
 
 
 def _flatten(strides: Sequence[Dim] | None, extents: Sequence[Dim]) -> Dim | None:
-    """The stride of these dims as one, if each is the stride of the next times its extent; any, without memory."""
+    """The stride of these dims flattened into one, if each stride is the next times its extent; 0 without memory."""
     if strides is None:
         return const(0)
     kept = [(s, e) for s, e in zip(strides, extents, strict=True) if e.constant != 1]
@@ -219,7 +219,7 @@ def _suffix(dims: Sequence[int], strides: _Strides, shape: Shape) -> int:
 
 @lru_cache(maxsize=4096)
 def _form(attrs: DotAttrs, left: Shape, right: Shape, lhs: _Strides, rhs: _Strides) -> MatrixForm | None:
-    """The form of operands that have these shapes and strides, still without their memory; None if there is none."""
+    """The matrix form for these shapes and strides, with `a` and `b` left unset; None if there is none."""
     if (depth := _contracted(attrs, left, lhs, rhs)) is None:
         return None
     rows = [d for d in range(len(left)) if d not in attrs.lhs_batch + attrs.lhs_contract]
@@ -259,13 +259,13 @@ def _form(attrs: DotAttrs, left: Shape, right: Shape, lhs: _Strides, rhs: _Strid
 
 
 def operand_index(op: Op[object], form: MatrixForm, side: int, loops: Index, line: Dim, depth: Dim) -> Index:
-    """The element of a computed operand at `line` (a row of A, a column of B) and `depth`, at these batch loops."""
+    """The index of a computed operand's element at `line` (a row of A, a column of B), `depth` and batch `loops`."""
     attrs, shape = op.attrs, op.operands[side].shape
     assert isinstance(attrs, DotAttrs), "only dots have a matrix form"
     batch = attrs.rhs_batch if side else attrs.lhs_batch
     depths = [pair[side] for pair in form.depth_dims]
     lines = [d for d in range(len(shape)) if d not in batch and d not in depths]
-    where = dict(zip(batch, loops, strict=False))  # the loops of the other operand's dims follow
+    where = dict(zip(batch, loops, strict=False))  # further loops are over dims of the other operand
     for dims, flat in ((lines, line), (depths, depth)):
         where.update(zip(dims, delinearize(flat, tuple(shape[d] for d in dims)), strict=True))
     return tuple(where[d] for d in range(len(shape)))
@@ -273,7 +273,7 @@ def operand_index(op: Op[object], form: MatrixForm, side: int, loops: Index, lin
 
 @dataclass(frozen=True, slots=True)
 class EpilogueIndex:
-    """Where the epilogue stores: `root` is an index of the results in terms of the product's index `accumulator`."""
+    """Where the epilogue stores: `root` is an index into the results, in terms of the product's index `accumulator`."""
 
     accumulator: Index
     root: Index
@@ -291,9 +291,9 @@ def epilogue_index(
     facts: Facts,
     producers: Producers,
 ) -> EpilogueIndex | None:
-    """How elementwise results relate to a contraction's result, if they read each of its elements exactly once.
+    """How the indices of elementwise results follow from a contraction's, if they read each of its elements once.
 
-    All of them have one shape: an element of each is stored for an element of the product.
+    All results have one shape: each element of the product gives one element of every result.
     """
     shape = roots[0].shape
     if any(not _is_one_shape(root.shape, shape, facts) for root in roots):

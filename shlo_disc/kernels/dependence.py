@@ -1,4 +1,4 @@
-"""Which loops and row scalars a formula depends on: what does not depend on a loop is computed outside it."""
+"""Which loops and row scalars a formula depends on, so that loop-invariant formulas can be hoisted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import Arg, FoldResult, FromDim, InRange, Load
 from shlo_disc.kernels.kernel import Scratch
 
-ROW = "%row"  # what every read of row scratch depends on
+ROW = "%row"  # a name on which every read of row scratch depends
 
 
 class Dependence:

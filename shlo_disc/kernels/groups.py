@@ -1,4 +1,4 @@
-"""What fusion decides: groups of ops, and why."""
+"""The results of fusion: groups of ops, and the decisions behind them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ProductTypes: TypeAlias = tuple[DType, DType, DType]  # of both operands and the
 
 
 class GroupKind(Enum):
-    """Which form a group's kernel has."""
+    """The form of a group's kernel."""
 
     ROWS = "rows x stages"
     DOT = "matrix product"
@@ -37,10 +37,10 @@ class GroupKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Launches:
-    """Launches of groups that do not need each other: of which kinds, and what a launch costs.
+    """Launches of several independent groups: the kinds that may share one, and what a launch costs.
 
-    It takes as long as moving `bytes` through memory, or as `work` additions: what takes less is better launched
-    together with others.
+    A launch takes as long as moving `bytes` through memory, or as `work` additions; groups that take less should share
+    a launch.
     """
 
     kinds: frozenset[GroupKind]
@@ -50,11 +50,11 @@ class Launches:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What the costs of fusion are weighed by; one addition of a whole vector unit is one addition per lane.
+    """Machine parameters of fusion's cost model; one vector addition counts as one addition per lane.
 
-    `additions_per_byte`: how many additions take the time of moving a byte. `launch`: what it costs to start a kernel,
-    in additions. `workers`: how many rows must be at work for the machine to be busy. `row_bytes`: what stays close to
-    a worker while it is in one row. `short_row`: what one worker does, in additions, in the time of a launch.
+    `additions_per_byte`: additions in the time that moving a byte takes. `launch`: the cost of starting a kernel, in
+    additions. `workers`: the number of parallel rows that keeps the machine busy. `row_bytes`: bytes of a row that stay
+    in memory near its worker. `short_row`: additions that one worker does in the time of a launch.
     """
 
     additions_per_byte: float
@@ -74,7 +74,7 @@ WIDE_FLOATS: frozenset[ProductTypes] = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class AttentionAbility:
-    """Attention that a target has a kernel for: of these types, at most so wide, and its pass `backward` of those."""
+    """A target's attention kernels: their element types, largest width, and element types of the `backward` pass."""
 
     dtypes: frozenset[DType]
     width: int
@@ -83,12 +83,12 @@ class AttentionAbility:
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """What a target has templates for: contractions and convolutions of some types, attention.
+    """The templates of a target: contractions and convolutions of some types, attention.
 
-    `whole_convolutions`: those of further types, without groups.
-    `batch_groups`: convolutions whose groups share the batch, not the features, too.
-    `parallel`: one launch may hold several groups. `prologues`: products compute their operands, once for all of the
-    result, or once for `product_tile` of its columns (of a left operand) or rows.
+    `whole_convolutions`: further types of convolutions, without groups only. `batch_groups`: convolutions may group the
+    batch as well as the features. `parallel`: one launch may hold several groups. `prologues`: products may compute an
+    operand, once for the whole result or, with `product_tile`, once per that many columns (for a left operand) or rows
+    (for a right one).
     """
 
     machine: Machine
@@ -104,11 +104,10 @@ class Abilities:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What decisions about a program rest on.
+    """The inputs of fusion decisions about a program.
 
-    `points`: likely sizes, a value for every symbol of the program each; formulas of costs are compared there.
-    `kept` arguments of the program are never overwritten.
-    `structures` grow with what is asked of them.
+    `points`: likely sizes, each with a value for every symbol of the program; cost formulas are compared there. `kept`:
+    arguments that are never overwritten. `structures`: analyses, memoized on demand.
     """
 
     facts: Facts
@@ -128,8 +127,8 @@ class Group:
 
     `rows` is the shared row space where reductions fix one. `roots` are the tensors that other groups, or the caller,
     read: they get memory. `anchor` is the op that a template is built around. `parts`: the groups of one launch, if
-    the kind is PARALLEL; `ops` and `roots` are then theirs, one after the other. If it is ATTENTION_BACKWARD: the
-    products at the end, with their epilogues.
+    the kind is PARALLEL; `ops` and `roots` are then their concatenation. If it is ATTENTION_BACKWARD: the final
+    products, with their epilogues.
     """
 
     kind: GroupKind
@@ -142,7 +141,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """An equality of sizes that was asked for and not proven."""
+    """An equality of sizes that was required but not proven."""
 
     lhs: Dim
     rhs: Dim
@@ -152,7 +151,7 @@ class Claim:
 class Decision:
     """One merge that was made, or refused, and why.
 
-    `claims`: the equalities that a refusal rests on; were they all proven, this reason would not stand.
+    `claims`: the unproven equalities behind a refusal; if all were proven, this reason would not apply.
     """
 
     producer: Op[object]
@@ -164,7 +163,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class FusionPlan:
-    """Groups in an order in which they can run, and every decision on the way."""
+    """Groups in a legal order of execution, and every decision made."""
 
     groups: tuple[Group, ...]
     decisions: tuple[Decision, ...]

@@ -1,13 +1,14 @@
 """Index-set splitting: loops are cut where a condition on their index changes, so that no element tests it.
 
-A concatenation, a pad, an update of a slice or a causal mask chooses by conditions `lower <= c*i + rest < upper` or
-`c*i + rest < bound`. Where everything but the loop's own symbol `i` stays the same during the loop, the condition
-changes at most twice, at seams that are known before the loop starts: clamped into the loop they cut it into segments,
-in each of which the condition is decided and what it did not choose is gone (index set splitting; Griebl, Feautrier and
-Lengauer, "Index set splitting", IJPP 2000). A segment is a stage of its own whose symbol starts at 0 again; it may be
-empty. The sizes of the segments of a loop add up to its extent, term by term.
+A concatenation, a pad, an update of a slice or a causal mask selects by conditions `lower <= c*i + rest < upper` or
+`c*i + rest < bound`. If everything but the loop's own symbol `i` is loop-invariant, the condition changes at most
+twice, at seams that are known before the loop starts. Clamped to the loop's range, they cut it into segments in which
+the condition is constant and the branch not taken is removed (index set splitting; Griebl, Feautrier and Lengauer,
+"Index set splitting", IJPP 2000). A segment is a stage of its own whose symbol starts at 0 again; it may be empty. The
+extents of a loop's segments add up to its extent, term by term.
 
-A seam may move with the row (`j <= i`) or depend on data (`dynamic_update_slice`): then only the kernel knows it.
+A seam may move with the row (`j <= i`) or depend on data (`dynamic_update_slice`): its value is then known only inside
+the kernel (a hidden seam).
 """
 
 from __future__ import annotations
@@ -44,17 +45,17 @@ from shlo_disc.kernels.kernel import Axis, Reduction, RowKernel, Scratch, Stage,
 from shlo_disc.kernels.rewrite import ArgRewriter, DimRewriter
 from shlo_disc.kernels.simplify_kernel import rewrite_stage, stage_formulas
 
-MOST_SEGMENTS = 8  # of one stage: more text than that costs more than the conditions
-SHORTEST = 8  # steps of a loop that is worth cutting, where their number is known
+MOST_SEGMENTS = 8  # per stage: with more, code size costs more than the conditions
+SHORTEST = 8  # least trip count of a loop worth cutting, where it is constant
 
 
 @dataclass(frozen=True, slots=True)
 class Seams:
-    """Which seams a target wants cut.
+    """The seams to cut for a target.
 
-    `maps`: also those of kernels without reductions, along rows too. `hidden`: also those that only the kernel knows.
-    `strips`: also where the quotient of an index and a size changes (`strip_mining.mine_strips`). `columns`: also along
-    the innermost axis.
+    `maps`: also those of kernels without reductions, including along rows. `hidden`: also those known only inside the
+    kernel. `strips`: also where the quotient of an index and a size changes (`strip_mining.mine_strips`). `columns`:
+    also along the innermost axis.
     """
 
     maps: bool
@@ -75,7 +76,7 @@ class _SeamCut:
 
 
 def split_at_seams(kernel: RowKernel, facts: Facts, wanted: Seams) -> RowKernel:
-    """Cut the loops of every stage at their seams; rows become loops where they have seams and are independent."""
+    """Cut the loops of every stage at their seams; the rows of a single independent stage are cut too."""
     independent = not kernel.scratch and not any(s.reductions for s in kernel.stages)
     if independent and not wanted.maps:
         return kernel
@@ -93,7 +94,7 @@ def split_at_seams(kernel: RowKernel, facts: Facts, wanted: Seams) -> RowKernel:
 
 
 def split_stage(stage: Stage, rows: Sequence[Axis], facts: Facts, wanted: Seams) -> list[Stage]:
-    """The segments of a stage, in order. `rows`: what stays the same during a stage."""
+    """The segments of a stage, in order. `rows`: axes that are fixed during a stage."""
     for axis in rows:
         facts = facts.with_index(axis.symbol, axis.extent)
     return _StageCutter(facts, frozenset(axis.symbol.name for axis in rows), wanted).split(stage)
@@ -101,7 +102,7 @@ def split_stage(stage: Stage, rows: Sequence[Axis], facts: Facts, wanted: Seams)
 
 @dataclass(frozen=True, slots=True)
 class _StageCutter:
-    """Cuts the stages of one kernel. `rows`: the symbols that stay the same during a stage."""
+    """Cuts the stages of one kernel. `rows`: symbols that are fixed during a stage."""
 
     facts: Facts
     rows: frozenset[str]
@@ -137,7 +138,7 @@ class _StageCutter:
         return None
 
     def _steady(self, condition: Scalar, axis: Axis, deps: Dependence) -> bool:
-        """Whether a condition depends on the loop, and on nothing else that changes during the stage."""
+        """Whether a condition depends on the loop, and otherwise only on what is invariant during the stage."""
         names = deps.of(condition)
         return axis.symbol.name in names and names <= self.rows | {axis.symbol.name}
 
@@ -148,7 +149,7 @@ class _StageCutter:
     # -- the segments
 
     def _segments(self, stage: Stage, cut: _SeamCut) -> Iterator[Stage]:
-        """What lies before, between and after the two seams; without what is surely empty."""
+        """The segments before, between and after the two seams, without those that are provably empty."""
         extent = stage.axes[cut.axis].extent
         first = self._clamped(cut.first, const(0), extent)
         last = self._clamped(cut.last, first, extent)
@@ -179,17 +180,17 @@ class _StageCutter:
 
 
 def _multiplies_extremes(*dims: Dim) -> bool:
-    """Whether a size is a product with a minimum or a maximum, as that of a pad whose interior padding is not known.
+    """Whether a size is a product with a minimum or a maximum, as in a pad with unknown interior padding.
 
-    It says too little about its segments to prove anything, each attempt takes long, and with every pad of such a pad
-    the formula doubles.
+    Nothing can be proven of segments of such sizes, each attempt takes long, and the formula doubles with every nested
+    pad.
     """
     products = (product for dim in dims for product, _ in dim.terms)
     return any(len(product) > 1 and any(isinstance(atom, Min | Max) for atom in product) for product in products)
 
 
 class Decided(DimRewriter):
-    """Moves a symbol, and simplifies formulas under the facts of a segment."""
+    """Substitutes symbols, and simplifies formulas under the facts and decided conditions of a segment."""
 
     def __init__(self, facts: Facts, change: Mapping[Sym, Dim], decided: Mapping[Scalar, Const] | None = None) -> None:
         super().__init__(lambda dim: facts.canonical(dim.substitute(change)))
@@ -228,7 +229,7 @@ class Decided(DimRewriter):
 def _conditions(roots: Iterable[Node]) -> Iterator[Scalar]:
     """The comparisons of indices that choose between values, outer ones first.
 
-    What a condition guards may be loads, so a seam that is read from memory is not looked for below another condition.
+    A condition may guard loads, so seams that are read from memory are not considered below another condition.
     """
     seen, waiting = set[tuple[Node, bool]](), [(root, False) for root in roots]
     while waiting:
@@ -262,10 +263,10 @@ def _reads(condition: Scalar) -> bool:
 
 
 def _may_cut(stage: Stage, axis: int) -> bool:
-    """Whether the segments of an axis, one after the other, give what the whole loop gives.
+    """Whether running the segments of an axis one after the other equals running the whole loop.
 
-    Results of different elements of a kept axis have nothing to do with each other. A reduction goes on where the
-    segment before has ended; that keeps the order of its elements if the axis is the outermost one.
+    Elements of a kept axis are independent. A reduction continues from the result of the previous segment, which
+    preserves the order of its elements if the axis is outermost.
     """
     if not stage.reductions or not stage.reduced[axis]:
         return True
@@ -300,7 +301,7 @@ def _seam(dim: Dim, symbol: Sym, deps: Dependence) -> tuple[Dim, bool] | None:
 
 
 def _bound(node: Compare) -> tuple[Dim, Dim, bool] | None:
-    """Write an ordering of two indices as `a >= limit` or, if the last part is true, as `a < limit`."""
+    """Write an ordering of two indices as `difference >= limit`, or `difference < limit` if the flag is true."""
     a, b = exact_dim(node.a), exact_dim(node.b)
     if a is None or b is None:
         return None
@@ -318,7 +319,7 @@ def _bound(node: Compare) -> tuple[Dim, Dim, bool] | None:
 
 
 def with_known_scratch(stages: Sequence[Stage]) -> Iterator[Stage]:
-    """Say of an element read from scratch what it is where it was chosen to be a literal."""
+    """Replace loads of scratch by the select stored there, where one of its sides is a literal."""
     known = dict[tuple[tuple[Axis, ...], Load], Select]()
     for stage in stages:
         here = {load: value for (axes, load), value in known.items() if axes == stage.axes}
@@ -336,7 +337,7 @@ def with_known_scratch(stages: Sequence[Stage]) -> Iterator[Stage]:
 
 
 class _KnownLoads(DimRewriter):
-    """Puts formulas in the place of loads from scratch."""
+    """Replaces loads from scratch by formulas."""
 
     def __init__(self, known: Mapping[Load, Select]) -> None:
         super().__init__(lambda dim: dim)
@@ -359,7 +360,7 @@ def _is_idle(segment: Stage) -> bool:
 
 
 def _chained(segments: list[Stage]) -> list[Stage]:
-    """Let every reduction start from what the segment before has left; the last segment has the results."""
+    """Start each segment's reductions from the previous segment's results; only the last segment stores."""
     if len(segments) == 1 or not segments[0].reductions or not all(segments[0].reduced):
         return segments
     chained, before = list[Stage](), dict[str, Scalar]()

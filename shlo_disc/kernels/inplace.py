@@ -1,9 +1,9 @@
-"""Which of a kernel's results may take the place of an operand.
+"""Which of a kernel's results may overwrite an operand in place.
 
-Those whose every element is read before, and only at, the place where it is written. Rows are computed in any order
-and side by side, so a row may read only what it writes itself. Where a row has one thread, a stage ends before the next
-begins, and at each point the stores of a stage happen in order, before its reductions go on. Where it has several, one
-may be stages ahead of another: then it must also be the same thread that reads an element and writes it.
+Each element of such an operand is read only by the point that overwrites it, and not after the write. Rows run in
+parallel in any order, so a row may read only what it writes itself. If a row has one thread, a stage ends before the
+next begins, and at each point the stores of a stage happen in order, before its reductions advance. If a row has
+several threads, one may be stages ahead of another, so the same thread must read and write an element.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from shlo_disc.kernels.kernel import (
 )
 from shlo_disc.kernels.rewrite import nodes_of
 
-Pairs = tuple[tuple[Param, Param], ...]  # what is read, what may be written in its place
+Pairs = tuple[tuple[Param, Param], ...]  # an operand, and a result that may overwrite it
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A load: in which stage over which axes, before which of its stores (counted from 1; later: after all)."""
+    """A load: its stage and axes, and the first store that comes after it (counted from 1; infinity: none)."""
 
     offset: Dim
     stage: int
@@ -42,10 +42,10 @@ class _Read:
 
 
 def row_pairs(kernel: RowKernel, spread: Sequence[int | None] | None = None) -> Pairs:
-    """The pairs of a row kernel, for threads that have rows of their own, or share each.
+    """The in-place pairs of a row kernel.
 
-    `spread`: how each stage deals its points to the threads of a row, which stages with equal numbers do alike; None
-    where that is not known.
+    `spread` is None if each row has one thread. Otherwise it has a number per stage, and stages with equal numbers
+    distribute their points to the threads of a row in the same way; None where the distribution is unknown.
     """
     reads, written = dict[Param, list[_Read]](), dict[Param, int]()
     for number, stage in enumerate(kernel.stages):
@@ -69,7 +69,7 @@ def row_pairs(kernel: RowKernel, spread: Sequence[int | None] | None = None) -> 
 def _precedes(
     read: _Read, number: int, position: int, store: Store, stage: Stage, spread: Sequence[int | None] | None
 ) -> bool:
-    """Whether a load is of the very element that a store will write, and the same thread's."""
+    """Whether a load reads the element that a store then overwrites, in the same thread."""
     if read.offset != store.offset:
         return False
     if spread is not None and (spread[number] is None or spread[read.stage] != spread[number]):
@@ -108,7 +108,7 @@ def _formulas(dim: Dim | None) -> list[Node]:
 
 
 def epilogue_pairs(kernel: DotKernel | ConvKernel | AttentionKernel) -> Pairs:
-    """The pairs of an epilogue: each finished element is stored once, but the operands are read all the time."""
+    """The in-place pairs of an epilogue: an element is stored once, but the template reads its operands throughout."""
     others = [getattr(kernel, field.name) for field in fields(kernel) if field.name not in ("params", "epilogue")]
     busy = set(mentioned(others))
     stage = Stage((), (), kernel.epilogue, ())
@@ -116,7 +116,7 @@ def epilogue_pairs(kernel: DotKernel | ConvKernel | AttentionKernel) -> Pairs:
 
 
 def scatter_pairs(kernel: ScatterKernel) -> Pairs:
-    """The pairs of a scatter: an operand that is read by nothing but the copy of it, and by updates ahead of that."""
+    """The in-place pairs of a scatter: operands that it only copies, or reads before it overwrites them."""
     roots: list[Node] = [kernel.in_bounds, *(t.value for t in kernel.targets if not kernel.reads_ahead)]
     roots += [node for t in kernel.targets for node in _formulas(t.offset)]
     roots += [] if kernel.sweep is None else [store.value for store in kernel.sweep.stores]
@@ -130,7 +130,7 @@ def scatter_pairs(kernel: ScatterKernel) -> Pairs:
 
 
 def mentioned(value: object) -> Iterator[Param]:
-    """Every param that a part of a kernel names."""
+    """Every param that occurs in a part of a kernel."""
     match value:
         case Param():
             yield value

@@ -1,7 +1,7 @@
-"""Kernels, before any target: rows x stages, and templates with an elementwise epilogue.
+"""Target-independent kernels: rows x stages, and templates with an elementwise epilogue.
 
-Offsets are flat element offsets, as Dims over sizes and the symbols of the loops around them. Symbols of loops start
-with `%`, which no size of a user's program can.
+Offsets are flat element offsets, as Dims over sizes and the symbols of the surrounding loops. Loop symbols start with
+`%`, which no size of a user's program can.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class Reduction:
     """Values reduced together over the reduced axes of a stage.
 
     `update` computes the new carries from the carries and `elements` (the arguments `inputs` stand for the elements).
-    `fn` names the operation where it is one associative function of one carry. The results are named by `carries`
-    after the stage, or stored where `stores` say (then the stage has kept axes).
+    `fn` names the operation where it is one associative function of one carry. Later stages read the results as
+    `carries` if all axes are reduced, or from where `stores` put them.
     """
 
     carries: tuple[Arg, ...]
@@ -96,7 +96,7 @@ class RowKernel:
 
 @dataclass(frozen=True, slots=True)
 class MatrixView:
-    """A matrix per batch in a buffer: `offset` is a Dim over the batch symbols; strides are in elements."""
+    """One matrix per point of the batch: `offset` is a Dim over the batch symbols; strides are in elements."""
 
     source: Param
     offset: Dim
@@ -113,8 +113,8 @@ class MatrixView:
 class Panel:
     """A matrix that is computed where a product loads it: `value` is its element at `line` and `depth`.
 
-    The line is a row of A, a column of B. `along_depth`: neighbours in depth are cheaper to compute together than
-    neighbouring lines.
+    A line is a row of A or a column of B. `along_depth`: adjacent depths are cheaper to compute together than adjacent
+    lines.
     """
 
     dtype: DType
@@ -128,8 +128,8 @@ class Panel:
 class DotKernel:
     """`C[batch] = A[batch] @ B[batch]` (m x k, k x n), never stored: the epilogue gets each finished element.
 
-    The epilogue's scalars read the product as `accumulator`, at row `row` and column `column`. It has the type of the
-    dot's result, to which sums are rounded; those of f16 and bf16 are kept in f32.
+    The epilogue reads the product as `accumulator`, at `row` and `column`, in the dot's result type. Sums are rounded
+    to that type; those of f16 and bf16 are accumulated in f32.
     """
 
     params: tuple[Param, ...]
@@ -149,14 +149,14 @@ class ConvKernel:
     """A convolution as an implicit matrix product: rows are output positions (batch, then space), columns features.
 
     Shapes and strides are listed in the order of `attrs` logical dims: (batch, feature, spatial …) of the input,
-    (in feature, out feature, spatial …) of the kernel. `operand_bounds`: of its integers.
+    (in feature, out feature, spatial …) of the kernel. `operand_bounds`: bounds of integer operands.
     """
 
     params: tuple[Param, ...]
     attrs: ConvAttrs
     row: Axis
     column: Axis
-    input: MatrixView  # buffer and offset
+    input: MatrixView  # only its buffer and offset are used
     input_sizes: tuple[Dim, ...]
     input_strides: tuple[Dim, ...]
     kernel: MatrixView
@@ -172,7 +172,7 @@ class ConvKernel:
 class SortKernel:
     """Sorts several arrays together along one axis: `outer x extent x inner`, by a comparator of two elements each.
 
-    An input that is None holds its own position along the axis. Only the first `keep` elements of a line are read.
+    An input that is None is an iota along the axis. Only the first `keep` elements of a sorted line are read.
     """
 
     params: tuple[Param, ...]
@@ -189,7 +189,7 @@ class SortKernel:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """How a result of a scatter begins: `count` elements of `source`, or zeros if that is None."""
+    """The initial content of a scatter's result: `count` elements of `source`, or zeros if that is None."""
 
     source: Param | None
     target: Param
@@ -198,9 +198,9 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Slabs:
-    """The outermost dim of a scatter's targets that is not of size 1: `extent` slabs of `inner` elements each.
+    """The outermost dim of a scatter's targets of a size other than 1: `extent` slabs of `inner` elements each.
 
-    An update goes to slab `start`; or, if windows extend along that dim, `width` points of `axis` go to each slab from
+    An update goes to slab `start`; if windows extend along that dim, `width` points of `axis` go to each slab from
     `start` on.
     """
 
@@ -213,10 +213,10 @@ class Slabs:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """What is computed at every element of a scatter's target when all updates are in it.
+    """The epilogue of a scatter: computed at every element of its target after all updates.
 
-    `axes` are the dims of the target that are not of size 1. A store reads of the target, and writes to it, only the
-    element that it is at; the store that overwrites it is the last.
+    `axes` are the dims of the target of a size other than 1. A store reads and writes only the element of the target at
+    the current point; the store that overwrites it is the last.
     """
 
     axes: tuple[Axis, ...]
@@ -225,12 +225,13 @@ class Sweep:
 
 @dataclass(frozen=True, slots=True)
 class ScatterKernel:
-    """Adds updates into a copy of the operands, one after the other (the order of the updates is kept).
+    """Combines updates into a copy of the operands, one after the other (the order of the updates is kept).
 
     For every point of `axes` (the update space) whose `in_bounds` holds: `target[offset] = update`. `window`: symbols
-    of the axes within a window, whose targets differ, and which `in_bounds` reads none of. `apart`: two windows are
-    equal or disjoint; if not, `axes` has those of windows last. `unique`: no two updates have the same target. `slabs`:
-    None if targets have one element. `reads_ahead`: what values read of the operand, no update before has overwritten.
+    of the axes within a window; their targets differ, and `in_bounds` does not depend on them. `apart`: two windows are
+    equal or disjoint; if not, the window axes are the last of `axes`. `unique`: no two updates have the same target.
+    `slabs`: None if targets have one element. `reads_ahead`: no value reads an element of the operand that an earlier
+    update has overwritten.
     """
 
     params: tuple[Param, ...]
@@ -241,8 +242,8 @@ class ScatterKernel:
     unique: bool
     slabs: Slabs | None
     in_bounds: Scalar
-    carries: tuple[Arg, ...]  # the element in place
-    targets: tuple[Store, ...]  # value: the combined element, written in terms of the carries
+    carries: tuple[Arg, ...]  # the target's current element
+    targets: tuple[Store, ...]  # value: the combined element, in terms of the carries
     sweep: Sweep | None
     reads_ahead: bool
 
@@ -272,8 +273,8 @@ class ScanKernel:
     """Running combinations along one axis of `outer x along x inner` elements.
 
     `elements` and `offset` (of each output) are in terms of the three symbols. `combined` computes the new carries from
-    the carries and `inputs`, which come after them in the direction of the scan: it is associative, with `init` as its
-    neutral elements. `backwards`: from the end of the axis.
+    the carries and `inputs`, the next elements in the direction of the scan: it is associative, with `init` as its
+    neutral elements. `backwards`: the scan starts at the end of the axis.
     """
 
     params: tuple[Param, ...]

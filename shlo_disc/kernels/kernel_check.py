@@ -1,7 +1,7 @@
-"""What holds of every row kernel, whoever built it: loops have identities, and what is read was computed before.
+"""Verifies row kernels: loop symbols are unique, and values are defined before they are used.
 
-Two loops of one size are two loops, and so are two of one name in different stages. What a formula names must be what
-stands around it: the rows, the loops of its own stage, and numbers of earlier stages that are known for the whole row.
+Loops of one extent are distinct, and so are loops of one name in different stages. A formula may use only what is in
+scope: the rows, the loops of its own stage, and row scalars of earlier stages.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def check_rows(kernel: RowKernel) -> RowKernel:
     """Return the kernel if it keeps the rules of row kernels.
 
     Raises:
-        InternalError: two loops around one formula share a symbol, or a formula names a loop, a number or an element of
-            scratch that is not known where it stands, or a buffer is both read and written.
+        InternalError: two loops around one formula share a symbol, or a formula uses a loop, a row scalar or scratch
+            that is not defined there, or a buffer is both read and written.
     """
     _Checker(kernel).run()
     return kernel
@@ -33,7 +33,7 @@ class _Checker:
     def __init__(self, kernel: RowKernel) -> None:
         self.kernel, self.deps = kernel, Dependence()
         self.rows = {axis.symbol.name for axis in kernel.rows}
-        self.numbers = Counter[str]()  # known for the whole row, by earlier stages; how many have found one
+        self.numbers = Counter[str]()  # row scalars of earlier stages, with the number of stages that define each
         self.filled = set[Scratch]()
 
     def run(self) -> None:
@@ -77,7 +77,7 @@ class _Checker:
             self._known(f"a result of {where}", [store.offset, store.value], kept | carries)
 
     def _known(self, what: str, formulas: Iterable[Node], here: set[str]) -> None:
-        """Everything that formulas name is known where they stand: once, if it is a number of an earlier stage."""
+        """Check that all that formulas use is in scope, and that each earlier row scalar has one definition."""
         named = frozenset[str]().union(*map(self.deps.of, formulas)) - {ROW} - self.rows - here
         for name in sorted(named):
             if self.numbers[name] != 1:
@@ -86,7 +86,7 @@ class _Checker:
 
 
 def _distinct(where: str, axes: Iterable[Axis]) -> None:
-    """Each loop around a formula has a symbol of its own."""
+    """Check that loops around one formula have different symbols."""
     counted = Counter(axis.symbol.name for axis in axes)
     if several := [name for name, count in counted.items() if count > 1]:
         raise InternalError(f"row kernel: {where} has several loops named {several[0]}, expected one")

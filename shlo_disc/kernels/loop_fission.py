@@ -1,7 +1,7 @@
 """Loop fission: every stage of a row kernel becomes a kernel of its own over all rows.
 
-What stages hand on (row scalars and row scratch) goes through workspaces, so that a stage is spread over the whole
-grid however few rows there are. Scratch `t` of row `r` lies at `t_size * r`.
+Values passed between stages (row scalars and row scratch) go through workspaces, so that each stage can fill the grid
+even if there are few rows. Scratch `t` of row `r` lies at `t_size * r`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from shlo_disc.kernels.simplify_kernel import stage_formulas
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """Stages whose axes begin with the kernel's rows, and the workspaces between them with their elements."""
+    """Stages whose axes begin with the kernel's rows, and the workspaces between them with their element counts."""
 
     stages: tuple[Stage, ...]
     workspaces: tuple[tuple[Param, Dim], ...]
 
 
 def take_apart(kernel: RowKernel) -> Staged:
-    """Give every stage the rows as axes, and put workspaces for scratch and for row scalars that later stages read."""
+    """Add the rows to each stage's axes; scratch, and row scalars that later stages read, become workspaces."""
     row, rows = const(0), product(a.extent for a in kernel.rows)
     for axis in kernel.rows:
         row = row * axis.extent + of(axis.symbol)
@@ -49,7 +49,7 @@ def take_apart(kernel: RowKernel) -> Staged:
 
 
 def _read_later(kernel: RowKernel) -> list[Arg]:
-    """The row scalars that a stage after their own reads; segments of kept loops have carries of one name each."""
+    """The row scalars that a later stage reads; the segments of a split stage share the names of their carries."""
     found, made = dict[Arg, None](), set[Arg]()
     for stage in kernel.stages:
         own = _carries(stage)
@@ -64,7 +64,7 @@ def _carries(stage: Stage) -> set[Arg]:
 
 
 class _Spiller(DimRewriter):
-    """Reads workspaces where a formula reads scratch or an earlier stage's row scalar."""
+    """Replaces reads of scratch and of earlier stages' row scalars by reads of workspaces."""
 
     def __init__(self, spilled: Mapping[Scratch, Param], known: Mapping[str, Load], row: Dim) -> None:
         super().__init__(lambda dim: dim)
@@ -91,7 +91,7 @@ class _Spiller(DimRewriter):
         )
 
     def _stores(self, stores: Sequence[Store]) -> tuple[Store, ...]:
-        """All but those to scratch that nobody reads."""
+        """The rewritten stores, without those to scratch that is never read."""
         found = list[Store]()
         for store in stores:
             offset, value = self.dim(store.offset), self.scalar(store.value)

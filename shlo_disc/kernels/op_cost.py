@@ -20,9 +20,9 @@ def weight(op: Op[object]) -> float:
 
 
 def is_counting(op: Op[object], producers: Producers, known: dict[Op[object], bool]) -> bool:
-    """Whether the elements of `op` are sums and products of indices and literals: kernels have them as indices.
+    """Whether the elements of `op` are sums and products of indices and literals, which kernels compute as indices.
 
-    `known` is what has been found of other ops.
+    `known` memoizes the answer per op.
     """
     waiting = [op]
     while op not in known:

@@ -14,7 +14,7 @@ from shlo_disc.kernels.groups import Group
 
 
 def group_inputs(group: Group, producers: Producers) -> tuple[Tensor, ...]:
-    """Every tensor that the ops of a group may read from memory, nested bodies included; none that it computes."""
+    """Every tensor that the ops of a group may read from memory, in nested bodies too; none that it computes."""
     found, stack, seen = (
         dict[Tensor, None](),
         [t for op in group.ops for t in all_operands(op)],
@@ -62,14 +62,14 @@ def is_control(op: Op[object]) -> bool:
 
 
 def row_space(op: Op[object]) -> Shape | None:
-    """The leading dims that a reduction leaves alone; None for other ops, which fit any row space."""
+    """The leading dims that a reduction keeps; None for other ops, which fit any row space."""
     if not isinstance(op.attrs, ReduceAttrs):
         return None
     return op.operands[0].shape[: min(op.attrs.dims, default=0)]
 
 
 def reduced_dims(op: Op[object]) -> tuple[int, ...]:
-    """The dims that a reduction takes together; none of other ops."""
+    """The dims that a reduction reduces; none for other ops."""
     return op.attrs.dims if isinstance(op.attrs, ReduceAttrs) else ()
 
 

@@ -1,4 +1,4 @@
-"""Operands of a product that are computed where it loads them: the prologue of a contraction."""
+"""Prologues of contractions: operands of a product that are computed where it loads them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shlo_disc.kernels.stages import Params
 
 
 def computed_operands(group: Group, producers: Producers) -> tuple[bool, ...]:
-    """Which operands of a group's anchor are results of its own ops, seen through free ops."""
+    """Which operands of a group's anchor the group itself computes, looking through free ops."""
     assert group.anchor is not None, "a template is built around an op"
     inside = {t for op in group.ops if op is not group.anchor for t in op.results}
 
@@ -35,7 +35,7 @@ def computed_operands(group: Group, producers: Producers) -> tuple[bool, ...]:
 
 @dataclass(frozen=True, slots=True)
 class PanelReader:
-    """What the computed operands of one product have in common."""
+    """Builds the panels of one product's computed operands."""
 
     group: Group
     form: MatrixForm
@@ -64,7 +64,7 @@ class PanelReader:
 
 
 def _along_depth(value: Scalar, line: Axis, depth: Axis) -> bool:
-    """Whether more reads of a formula step by one along the depth than along the line; the depth, if none does."""
+    """Whether at least as many index terms of a formula have stride 1 along the depth as along the line."""
     counts = [0, 0]
     for dim in dims_of([value]):
         for number, axis in enumerate((depth, line)):

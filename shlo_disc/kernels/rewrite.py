@@ -1,4 +1,4 @@
-"""Rewriting the dims inside scalars, and merging loops whose points every access sees as one line."""
+"""Rewrites the dims inside scalars, and merges loops that every access indexes as one loop."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class DimRewriter:
 
 
 class ArgRewriter(DimRewriter):
-    """Puts other formulas in the place of args."""
+    """Replaces args by formulas."""
 
     def __init__(self, replacements: Mapping[str, Scalar]) -> None:
         super().__init__(lambda dim: dim)
@@ -135,7 +135,7 @@ class ArgRewriter(DimRewriter):
 
 
 def mergeable(outer: Axis, inner: Axis, dims: Sequence[Dim]) -> bool:
-    """Whether every dim sees the two loops as one of `outer.extent * inner.extent` steps."""
+    """Whether every dim depends on the two loops as on one loop of `outer.extent * inner.extent` steps."""
     for dim in dims:
         symbols = dim.symbols()
         if outer.symbol not in symbols and inner.symbol not in symbols:
@@ -149,5 +149,5 @@ def mergeable(outer: Axis, inner: Axis, dims: Sequence[Dim]) -> bool:
 
 
 def merged(outer: Axis, inner: Axis) -> tuple[Axis, dict[Sym, Dim]]:
-    """The loop that stands for both, and what to substitute: the inner symbol now runs over all points."""
+    """The merged loop, and the substitution for it: the inner symbol now runs over all points."""
     return Axis(inner.symbol, outer.extent * inner.extent), {outer.symbol: const(0)}

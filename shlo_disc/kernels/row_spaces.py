@@ -1,7 +1,7 @@
-"""Row spaces: which leading dims of a shape are the rows of a group, by their number and not by their names.
+"""Row spaces: which leading dims of a shape are the rows of a group, identified by row numbers.
 
-`[b, 4, s]`, `[1, b, 4, s]` and `[b*4*s]` are the same rows: what tells one row from another is its number, the
-row-major offset of the leading indices, and `canonical` proves numbers equal through reshapes and dims of size 1.
+`[b, 4, s]`, `[1, b, 4, s]` and `[b*4*s]` are the same rows: a row is identified by its number, the row-major offset of
+the leading indices, and `canonical` proves numbers equal through reshapes and dims of size 1.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from shlo_disc.kernels.groups import Claim
 
 
 def leading(shape: Shape, count: Dim, facts: Facts) -> int | None:
-    """How few leading dims of `shape` have `count` elements; None if that is proven of no number of them."""
-    if shape and shape[0] == count:  # most often
+    """The least number of leading dims of `shape` that have `count` elements; None if none provably does."""
+    if shape and shape[0] == count:  # the common case
         return 1
     for number, size in enumerate(_prefixes(shape)):
         if size == count or facts.canonical(size) == count:
@@ -44,12 +44,12 @@ def same_rows(a: Shape, b: Shape, facts: Facts) -> bool:
 
 
 def without_ones(shape: Shape) -> Shape:
-    """The dims of a row space that tell rows apart."""
+    """The dims of a row space of a size other than 1."""
     return tuple(size for size in shape if size.constant != 1)
 
 
 def claims_of(shape: Shape, rows: Shape, facts: Facts) -> tuple[Claim, ...]:
-    """What would have to be equal for `shape` to have the rows: as many of its dims as the row space has."""
+    """The equality that would give `shape` these rows: of as many of its dims as the row space has."""
     wanted, left = rows_of(rows, facts), len(without_ones(rows))
     sizes = [facts.canonical(size) for size in _prefixes(shape)]
     for number, extent in enumerate(shape):
@@ -60,7 +60,7 @@ def claims_of(shape: Shape, rows: Shape, facts: Facts) -> tuple[Claim, ...]:
 
 
 def show_rows(rows: Shape, facts: Facts) -> str:
-    """A row space as people read it."""
+    """A row space for messages."""
     return f"[{', '.join([str(facts.readable(size)) for size in rows])}]"
 
 

@@ -1,4 +1,4 @@
-"""Scans: a reduce_window whose windows all begin (or all end) at one end of an axis. JAX exports cumsum so."""
+"""Scans: a reduce_window whose windows all begin (or all end) at one end of an axis, as JAX exports cumsum."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from shlo_disc.kernels.groups import Group
 from shlo_disc.kernels.kernel import Axis, ScanKernel
 from shlo_disc.kernels.stages import Params
 
-SHORT = 4  # elements of an axis up to which a fold inside each element is as good, and fuses
+SHORT = 4  # extent up to which a fold per element is as fast, and can be fused
 _OUTER, _ALONG, _INNER = Sym("%o"), Sym("%s"), Sym("%j")
 
 
@@ -53,9 +53,9 @@ def _direction(op: Op[ReduceWindowAttrs], facts: Facts) -> tuple[int, bool] | No
 
 
 def _starts_neutral(op: Op[Any], facts: Facts, producers: Producers) -> bool:
-    """Whether the initial values are neutral: every window starts with one, a scan once, at one end or in each part.
+    """Whether the initial values are neutral: each window starts with them, a scan only once, or once per part.
 
-    StableHLO asks for an associative body; that its initial values are neutral is tried out on a few elements.
+    StableHLO requires an associative body; whether its initial values are neutral is tested on a few samples.
     """
     read, (tensors, inits) = _reader(facts, producers, Params()), split(op)
     starts = [read.at(x, ()) for x in inits]
@@ -75,7 +75,7 @@ def _starts_neutral(op: Op[Any], facts: Facts, producers: Producers) -> bool:
 
 
 def _samples(dtype: DType) -> list[Any]:
-    """Elements that tell functions apart."""
+    """Sample values that distinguish functions."""
     kind = numpy_dtype(dtype)
     if dtype.is_bool:
         values: Sequence[Any] = (False, True, False, True, True, False)
@@ -104,7 +104,7 @@ def _loads(formula: Scalar) -> bool:
 
 
 def _reader(facts: Facts, producers: Producers, params: Params) -> Formulas:
-    """Formulas that see through free ops; everything else is memory."""
+    """Formulas that inline free ops and load everything else from memory."""
 
     def free(tensor: Tensor) -> bool:
         made = producers.get(tensor)

@@ -1,4 +1,4 @@
-"""Scatters: updates are combined into the results, and a sweep over these computes what is elementwise after them."""
+"""Scatters: updates are combined into the results, and a sweep over these then computes the epilogue."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _MOVES = frozenset(
 
 
 def accumulators(group: Group, facts: Facts, producers: Producers) -> tuple[Tensor, ...] | None:
-    """Where the updates are combined: in the results, or in a result of the epilogue of the same type and order.
+    """The tensors that updates are combined in: the results, or an epilogue result of the same type and order.
 
-    None if there is no such place.
+    None if there is no such tensor.
     """
     op = group.anchor
     assert op is not None, "a scatter has its op"
@@ -57,7 +57,7 @@ def accumulators(group: Group, facts: Facts, producers: Producers) -> tuple[Tens
 
 
 def _sweep(group: Group, target: Param, facts: Facts, producers: Producers, params: Params) -> Sweep:
-    """The epilogue, at every element of a scatter's result; the element in place is overwritten last."""
+    """The epilogue, at every element of a scatter's result; the current element is overwritten last."""
     assert group.anchor is not None, "a scatter has its op"
     shape = group.anchor.results[0].shape
     axes, index = list[Axis](), list[Dim]()
@@ -98,7 +98,7 @@ def build_scatter(group: Group, facts: Facts, producers: Producers) -> tuple[Sca
     positions = [axis for k, axis in enumerate(axes) if k not in attrs.update_window_dims]
     inside = [axes[k] for k in attrs.update_window_dims]
     names, depends = {axis.symbol.name for axis in positions}, Dependence()
-    # Along a dim where windows are one element wide, or start at one place, two of them are the same or do not meet.
+    # Along a dim where windows are one element wide, or all start at one place, they are equal or disjoint.
     apart = all(
         extent.constant == 1 or not names.intersection(depends.of(start))
         for start, (_, extent) in zip(first, window, strict=True)
@@ -106,7 +106,7 @@ def build_scatter(group: Group, facts: Facts, producers: Producers) -> tuple[Sca
     carries = tuple(Arg(f"old{k}", t.dtype) for k, t in enumerate(op.results))
 
     def in_place(index: Index) -> Scalar | None:
-        """What is read of the operand where an update goes: the element there."""
+        """The operand's element at the target of an update: the carry."""
         return carries[0] if index == target else None
 
     if reads_ahead:
@@ -133,8 +133,8 @@ def build_scatter(group: Group, facts: Facts, producers: Producers) -> tuple[Sca
 def _are_distinct(op: Op[ScatterAttrs], producers: Producers) -> bool:
     """Whether no two updates have the same target: each batch has one window, or the program promises it.
 
-    A promise about indices that the program clamps is not relied on: JAX's `mode="clip"` hands on what the user
-    promised of the indices before they were clamped, and two that were out of bounds meet at the edge.
+    A promise about indices that the program clamps is not relied on: JAX's `mode="clip"` passes on the user's promise
+    about the unclamped indices, and two that are out of bounds are clamped to the same edge.
     """
     attrs, (indices, updates) = op.attrs, op.operands[len(op.operands) // 2 :][:2]
     positions = [size for k, size in enumerate(updates.shape) if k not in attrs.update_window_dims]
@@ -144,7 +144,7 @@ def _are_distinct(op: Op[ScatterAttrs], producers: Producers) -> bool:
 
 
 def _is_clamped(indices: Tensor, producers: Producers) -> bool:
-    """Whether indices were limited to a range before they were brought into the shape that a scatter wants."""
+    """Whether indices were clamped before they were brought into the scatter's layout."""
     waiting, seen = [indices], set[Tensor]()
     while waiting:
         found = producers.get(waiting.pop())
@@ -186,12 +186,12 @@ def _update_space(updates: Shape, facts: Facts) -> tuple[tuple[Axis, ...], Facts
 
 
 def reads_before_overwriting(group: Group, facts: Facts, producers: Producers) -> bool:
-    """Whether a scatter reads each element of its operand, if at all, before it overwrites that.
+    """Whether a scatter reads each element of its operand, if at all, before overwriting it.
 
-    If so, it may do so in place. Where an update goes may not depend on the operand. What an update is computed from
-    may: if targets differ, on the element that it goes to. In a lone window, whose elements go to `start + step`, on
-    any whose index is the same along all dims where the window has several steps. That element is overwritten by the
-    very update that reads it, or by none.
+    If so, it may run in place. The targets of updates must not depend on the operand. The value of an update may depend
+    on it: if targets differ, on the element at its own target; in a single window, whose elements go to `start + step`,
+    on any element whose index equals the target's along all dims where the window has several steps. That element is
+    overwritten by the update that reads it, or not at all.
     """
     op = cast("Op[ScatterAttrs]", group.anchor)
     if len(op.results) > 1:
@@ -206,7 +206,7 @@ def reads_before_overwriting(group: Group, facts: Facts, producers: Producers) -
     if not _are_distinct(op, producers) or any(_loads_of(operand, place) for place in places):
         return False
     (value,) = inline_region(read, op.bodies[0], (Arg("old", operand.dtype), read.at(updates, at)), facts)
-    targets = [  # also of a start that is clamped: what is out of bounds is no update
+    targets = [  # clamped starts count as well: an out-of-bounds window makes no update
         {facts.canonical(x + step) for x in (start, clamped(start, size, extent))}
         for start, (step, extent), size in zip(first, window, operand.shape, strict=True)
     ]

@@ -1,4 +1,4 @@
-"""Fewer loops: neighbouring loops that every access sees as one line become one."""
+"""Merges neighbouring loops that every access indexes as one loop."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def merge_loops(kernel: RowKernel) -> RowKernel:
 
 
 def merge_windows(kernel: ScatterKernel) -> ScatterKernel:
-    """Merge neighbouring loops of a scatter's windows; of slabs, only their axis and what is inside of it."""
+    """Merge neighbouring loops of a scatter's windows; the axis of slabs only with loops inside it."""
     for position in reversed(range(len(kernel.axes) - 1)):
         outer, inner = kernel.axes[position : position + 2]
         if kernel.slabs is not None and kernel.slabs.axis == inner:

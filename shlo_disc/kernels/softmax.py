@@ -1,6 +1,6 @@
-"""A softmax as formulas: what is its input, and what happens to its results.
+"""Recognizes a softmax in formulas: its input, and how its results are used.
 
-The one form that is known is `e / sum(e)`, `e = exp(x - max(x))`, with the same `x` everywhere.
+The only form recognized is `e / sum(e)`, `e = exp(x - max(x))`, with the same `x` everywhere.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ Replaced = Mapping[Tensor, Callable[[Index], Scalar | None]]
 
 @dataclass(frozen=True, slots=True)
 class Softmax:
-    """`score`: the input in terms of `raw`, which stands for element `read` of the tensor below.
+    """`score`: the input in terms of `raw`, which stands for element `read` of the tensor `Question.below`.
 
-    The result is `weight / total`, with `weight` in terms of `exponential`; it is 0 where `kept` is not true. As the
-    program has it: `summed` are the elements of the maximum, in terms of `raw`, and of the sum, in terms of `greatest`
-    too; `share` is the result in terms of `total` too.
+    The result is `weight / total`, with `weight` in terms of `exponential`; it is 0 where `kept` is not true. The
+    program's own formulas: `summed` are the elements of the maximum, in terms of `raw`, and of the sum, in terms of
+    `greatest` too; `share` is the result, in terms of `total` too.
     """
 
     raw: Arg
@@ -48,7 +48,7 @@ class Softmax:
 class Question:
     """Is element `index` of `result` a softmax along `key` of a formula of `below`, by these two reductions?
 
-    `formulas` makes a context in which everything between is inlined but for what the caller replaces.
+    `formulas` makes a context that inlines everything in between, except for the tensors it is given replacements of.
     """
 
     formulas: Callable[[Replaced], Formulas]
@@ -60,14 +60,14 @@ class Question:
 
 
 def match_softmax(question: Question) -> Softmax | str:
-    """Answer with the softmax's parts, or with what it is not."""
+    """Match the softmax; return its parts, or the reason for a mismatch."""
     reader = _SoftmaxReader(question)
     return reader.read()
 
 
 @dataclass(slots=True, eq=False)
 class _SoftmaxReader:
-    """Reads formulas with args for both reductions and the tensor below, and collects where these are read."""
+    """Builds formulas with args for both reductions and `below`, and collects the indices at which these are read."""
 
     question: Question
     reads: dict[str, set[Index]] = field(default_factory=dict[str, set[Index]])
@@ -105,7 +105,7 @@ class _SoftmaxReader:
         return stand_in
 
     def _operand_index(self, op: Op[object], name: str, formulas: Formulas) -> Index | None:
-        """The operand's elements that a reduction takes together where it is read: if there is one such place."""
+        """The index at which a reduction over the key reads its operand, if the reduction is read at one place."""
         assert isinstance(op.attrs, ReduceAttrs), "only reductions are asked about"
         key, canonical = self.question.key, formulas.facts.canonical
         shape = op.operands[0].shape
@@ -122,7 +122,7 @@ class _SoftmaxReader:
 
 
 def reduction_name(formulas: Formulas, op: Op[object]) -> str | None:
-    """Which of the two reductions of a softmax this is."""
+    """Which of the two reductions of a softmax this is; None if neither."""
     if len(op.results) != 1:
         return None
     dtype = op.results[0].dtype
@@ -138,7 +138,7 @@ def reduction_name(formulas: Formulas, op: Op[object]) -> str | None:
 
 
 def _match(whole: Scalar, summed: Scalar, compared: Scalar, raw: Arg, read: Index) -> Softmax | str:
-    """Is `whole` made of `exp(x - greatest) / total`, `total` the sum of the same exponentials, and `greatest` of x?"""
+    """Match `whole` as `exp(x - greatest) / total`: `total` sums these exponentials, `greatest` is the maximum of x."""
     score = exponential_of(summed, compared)
     if isinstance(score, str):
         return score
@@ -153,7 +153,7 @@ def _match(whole: Scalar, summed: Scalar, compared: Scalar, raw: Arg, read: Inde
 
 
 def exponential_of(summed: Scalar, compared: Scalar) -> Scalar | str:
-    """The scores whose exponentials are summed, the largest one subtracted; or what is amiss."""
+    """The scores whose exponentials are summed, the maximum subtracted; or the reason for a mismatch."""
     match unconverted(summed):
         case Unary(UnaryFn.EXPONENTIAL, power, _):
             pass
@@ -170,7 +170,7 @@ def exponential_of(summed: Scalar, compared: Scalar) -> Scalar | str:
 
 
 def _is_greatest(shift: Scalar) -> bool:
-    """The row's maximum, if need be with JAX's guards for rows that are -inf throughout."""
+    """Whether this is the row's maximum, possibly with JAX's guards for rows that are all -inf."""
     match unconverted(shift):
         case Arg(name, _):
             return name == GREATEST
@@ -181,9 +181,9 @@ def _is_greatest(shift: Scalar) -> bool:
 
 
 def _weight(node: Scalar, exponential: Scalar) -> tuple[Scalar, Arg, Scalar | None] | None:
-    """`node` is a formula that is linear in the quotient: the same of the exponential, and where it is not 0.
+    """Match a formula linear in the quotient; return it applied to the exponential, the arg, and where it is not 0.
 
-    Then it may be applied before the products with V are summed, and the division after it.
+    Such a formula may be applied before the products with V are summed, and the division after it.
     """
     match node:
         case Convert(x, dtype) if dtype.is_float:
@@ -194,7 +194,7 @@ def _weight(node: Scalar, exponential: Scalar) -> tuple[Scalar, Arg, Scalar | No
                 kept = condition if found[2] is None else Binary(BinaryFn.AND, condition, found[2], DType.I1)
                 return Select(condition, found[0], zero), found[1], kept
         case Binary(BinaryFn.MULTIPLY | BinaryFn.DIVIDE as fn, a, b, dtype) if not args_of(b):
-            if (found := _weight(a, exponential)) is not None and found[2] is None:  # else 0 * inf could be anywhere
+            if (found := _weight(a, exponential)) is not None and found[2] is None:  # else 0 * inf may occur anywhere
                 return Binary(fn, found[0], b, dtype), found[1], None
         case Binary(BinaryFn.MULTIPLY, a, b, dtype) if not args_of(a):
             if (found := _weight(b, exponential)) is not None and found[2] is None:
@@ -216,13 +216,13 @@ def _is_total(node: Scalar) -> bool:
 
 
 def args_of(node: Scalar) -> set[str]:
-    """The names that a formula depends on."""
+    """The names of the args in a formula."""
     roots: list[Node] = [node]
     return {n.name for n in nodes_of(roots) if isinstance(n, Arg)}
 
 
 def unconverted(node: Scalar) -> Scalar:
-    """What is below conversions between floats."""
+    """The formula without its outermost conversions between float types."""
     while isinstance(node, Convert) and node.dtype.is_float and node.x.dtype.is_float:
         node = node.x
     return node

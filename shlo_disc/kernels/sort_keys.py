@@ -1,4 +1,4 @@
-"""Keys of a sort: what its comparator compares, if that is the same of both elements."""
+"""Sort keys: the formula that a comparator computes of both elements and compares."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from shlo_disc.functions.direction import Direction
 from shlo_disc.kernels.kernel import SortKernel
 from shlo_disc.kernels.rewrite import ArgRewriter, nodes_of
 
-_STRICT = {Direction.LT: False, Direction.GT: True}  # and whether larger ones come first
+_STRICT = {Direction.LT: False, Direction.GT: True}  # strict comparisons, and whether larger keys come first
 
 
 @dataclass(frozen=True, slots=True)
 class SortKey:
-    """`value` of one element, written in terms of the first arguments of the comparator's pairs.
+    """`value` of one element, in terms of the first argument of each of the comparator's pairs.
 
-    Compared as integers are, or as floats in IEEE's total order; `descending`: the larger one goes first.
+    Keys compare as integers do, or as floats in IEEE's total order; `descending`: the larger one goes first.
     """
 
     value: Scalar
@@ -26,10 +26,10 @@ class SortKey:
 
 
 def sort_keys(kernel: SortKernel) -> tuple[SortKey, ...]:
-    """The keys in the order of their weight; none if the comparator is not a lexicographic order of keys.
+    """The keys, most significant first; none if the comparator is not a lexicographic order of keys.
 
-    Recognized: `k < k'`, and `k < k' or (k = k' and …)`, for any formula `k` of one element. Floats have to be compared
-    in total order: under the partial one a NaN contradicts the others, and the result depends on the algorithm.
+    Recognized: `k < k'`, and `k < k' or (k = k' and …)`, for any formula `k` of one element. Floats must be compared in
+    total order: in the partial order a NaN makes comparisons inconsistent, and the result depends on the algorithm.
     """
     return _Comparator(kernel).keys(kernel.comparator) or ()
 
@@ -70,7 +70,7 @@ class _Comparator:
         return key.value in (self._same(equal.a, equal.b), self._same(equal.b, equal.a))
 
     def _same(self, first: Scalar, second: Scalar) -> Scalar | None:
-        """What `first` is of a first element, if `second` is the same of a second one."""
+        """`first`, a formula of a first element, if `second` is the same formula of the second element."""
         if not _arguments(first) or not _arguments(first) <= self._firsts or not _arguments(second) <= self._seconds:
             return None
         return first if self._as_first.scalar(second) == first else None

@@ -1,8 +1,8 @@
-"""Split reductions: partial results of some points each first, then the partial results in order.
+"""Split reductions: first partial results of parts of the points, then these combined in order.
 
-How many parts there are is a function of the sizes alone, so that equal shapes give equal bits, whoever computes which.
-A part of one known operation starts from its identity. StableHLO allows any bracketing of another one, but no other
-order, and not its initial value in between: there a part starts from its first element.
+The number of parts depends on the sizes alone, so that equal shapes give equal bits, whichever thread computes a part.
+A part of a known operation starts from its identity. For other operations StableHLO allows any bracketing, but no other
+order, and no initial value in between: there a part starts from its first element.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from shlo_disc.kernels.rewrite import ArgRewriter, DimRewriter
 from shlo_disc.kernels.simplify_kernel import merge_loops, rewrite_stage
 
 _LINES, _SPAN, _BAND, _PART = Sym("%lines"), Sym("%span"), Sym("%band"), Sym("%part")
-# in what parts are kept where a sum is not rounded in between
+# types of partial results, which are not rounded to narrow floats
 _WIDE = {dtype: DType.F32 for dtype in DType if dtype.is_narrow_float}
 
 
 @dataclass(frozen=True, slots=True)
 class Grain:
-    """How many points a part has about, and of how many neighbouring results at most."""
+    """The approximate number of points in a part, and the most neighbouring results that it covers."""
 
     points: int
     results: int
@@ -33,7 +33,7 @@ class Grain:
 
 @dataclass(frozen=True, slots=True)
 class SplitReduction:
-    """The two kernels of a reduction, and the workspaces between them with their elements."""
+    """The two kernels of a reduction, and the workspaces between them with their element counts."""
 
     first: RowKernel
     join: RowKernel
@@ -41,9 +41,9 @@ class SplitReduction:
 
 
 def split_reduction(stage: Stage, grain: Grain, workspaces: int) -> SplitReduction | None:
-    """Cut a reduction into parts; None if each result is known to have one. `workspaces`: how many there are already.
+    """Cut a reduction into parts; None if each result has just one. `workspaces`: the number that exist already.
 
-    The kernels have no params yet: they are the program's buffers, then all workspaces.
+    The kernels' params are still empty: they will be the program's buffers, then all workspaces.
     """
     if not stage.axes:  # of one element
         return None
@@ -67,7 +67,7 @@ def split_reduction(stage: Stage, grain: Grain, workspaces: int) -> SplitReducti
 
 
 class _ReductionCut:
-    """Where the points of a stage are cut: its outer reduced loops as one line of points, and its innermost loop."""
+    """Cuts the points of a stage along its outer reduced loops, flattened into one, and along its innermost loop."""
 
     def __init__(self, stage: Stage, grain: Grain) -> None:
         *outer, (lane, across) = zip(stage.axes, stage.reduced, strict=True)
@@ -96,11 +96,11 @@ class _ReductionCut:
             number, count = number * pieces + _number(pieces, _SPAN), count * pieces
         self.axes, self.reduced, self.rows = (*axes, axis), (*reduced, across), tuple(rows)
         self.where, self.count = where, count
-        self.place = number * self.results + self.result  # of a part in its workspace
+        self.place = number * self.results + self.result  # offset of a part in its workspace
 
 
 def _pieces(extent: Dim, least: Dim, number: Sym, rows: list[Axis], inner: Sym | None = None) -> tuple[Dim, Dim, Axis]:
-    """Cut a loop: how many pieces, where one starts, its loop. What counts them becomes a row if there are several."""
+    """Cut a loop; return the number of pieces, the start of one, and its loop. Several pieces add a row `number`."""
     symbol = inner or Sym(f"{number.name}_at")
     count = (extent + (least - 1)) // least
     if extent.constant is not None and least.constant is not None and extent.constant <= least.constant:

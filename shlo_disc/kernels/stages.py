@@ -1,7 +1,7 @@
-"""Groups become row kernels: which value is computed in which stage, and where it waits until it is needed again.
+"""Builds row kernels from groups: the stage that computes each value, and where it is kept for later ones.
 
 A value is inlined where it is read, unless it is a reduction (a row scalar, or row scratch if dims are kept), or an
-earlier stage of the same row has computed it and it costs more than a load: then it waits in row scratch. This is
+earlier stage of the same row has computed it and it costs more than a load: then it is kept in row scratch. This is
 loop fusion, input fusion and stitch fusion (BladeDISC) in one form.
 """
 
@@ -37,12 +37,12 @@ from shlo_disc.kernels.row_spaces import leading, row_number, rows_of, without_o
 from shlo_disc.kernels.simplify_kernel import merge_loops
 from shlo_disc.kernels.strip_mining import mine_strips
 
-RELOAD_COST = 4  # a value cheaper than this is computed again rather than kept
+RELOAD_COST = 4  # in additions: a cheaper value is recomputed rather than kept
 
 
 @dataclass(slots=True, eq=False)
 class Params:
-    """The buffers of one kernel, numbered in the order in which they are met."""
+    """The buffers of one kernel, numbered in the order of first use."""
 
     tensors: dict[Tensor, Param] = field(default_factory=dict[Tensor, Param])
 
@@ -62,7 +62,7 @@ class Params:
 
 @dataclass(slots=True, eq=False)
 class _StagePlan:
-    """One stage while it is planned."""
+    """A stage while it is planned."""
 
     level: int
     shape: Shape  # of the inner space, without dims of 1
@@ -107,7 +107,7 @@ class _Builder:
     # -- rows
 
     def _space(self, shape: Shape) -> _RowSpace | None:
-        """How a tensor of this shape lies in the rows; None if it does not."""
+        """How the rows index a tensor of this shape; None if it does not have the rows."""
         if shape not in self.spaces:
             self.spaces[shape] = self._find_space(shape)
         return self.spaces[shape]
@@ -125,12 +125,12 @@ class _Builder:
         return _RowSpace(index, shape[number:])
 
     def _inner(self, shape: Shape) -> Shape | None:
-        """The inner dims of a shape in the rows that need a loop."""
+        """The dims of a shape inside a row that need a loop; None if it does not have the rows."""
         space = self._space(shape)
         return None if space is None else without_ones(space.inner)
 
     def _at(self, shape: Shape, inner: Index) -> Index:
-        """The index of a tensor of this shape where the row, and the loops of its inner dims, stand."""
+        """The index of a tensor of this shape at the current row and at `inner`, the indices of the inner loops."""
         space = self._space(shape)
         assert space is not None, "fusion proved that it has the rows"
         left = iter(inner)
@@ -165,7 +165,7 @@ class _Builder:
             plans.append(_StagePlan(level, shape, (False,) * len(shape), stores=[root]))
 
     def _levels(self) -> dict[Tensor, int]:
-        """How many reductions of the group lie, one after the other, below each value."""
+        """The most reductions of the group on any path up to each value, itself included."""
         levels = dict[Tensor, int]()
         waiting = [result for op in self.group.ops for result in op.results]
         while waiting:
@@ -181,10 +181,10 @@ class _Builder:
             levels.update(dict.fromkeys(op.results, below + isinstance(op.attrs, ReduceAttrs)))
         return levels
 
-    # -- which value waits
+    # -- which values are kept
 
     def _choose_kept(self) -> None:
-        """Find the values that one stage computes and a later one reads again, at a cost worth keeping them for."""
+        """Choose the values to keep: computed by one stage, read again by a later one, and not cheap to recompute."""
         home = {t: plan for plan in self.plans for t in plan.stores}
         for number, plan in enumerate(self.plans):
             earlier = self.plans[:number]
@@ -308,7 +308,7 @@ class _Builder:
         return Arg(f"{letter}{self.count}", tensor.dtype)
 
     def _reader(self, shape: Shape, source: Scratch | Arg, facts: Facts) -> Callable[[Index], Scalar | None]:
-        """Read what an earlier stage has computed of the row; another row's value is not there."""
+        """Make a reader of a value that an earlier stage computed for this row; it returns None for other rows."""
         space = self._space(shape)
         assert space is not None, "it was computed in the rows"
         number = len(space.index)
@@ -325,7 +325,7 @@ class _Builder:
 
 @dataclass(frozen=True, slots=True)
 class _RowSpace:
-    """The leading index of a shape in the row at hand, and its other dims."""
+    """The leading index of a shape at the current row, and its other dims."""
 
     index: Index
     inner: Shape
@@ -348,7 +348,7 @@ _ASSOCIATIVE = frozenset({
 
 
 def _axes(shape: Shape, letter: str) -> tuple[tuple[Axis, ...], Index]:
-    """A loop per dim that is not 1, and the index that the loops stand at."""
+    """A loop per dim of a size other than 1, and the index that the loops form."""
     axes, index = list[Axis](), list[Dim]()
     for number, extent in enumerate(shape):
         if extent.constant == 1:

@@ -1,9 +1,9 @@
 """Strip-mining: a loop whose index is divided becomes two, over the quotient and over the remainder.
 
 A tile, or a reshape whose dims do not nest, reads at `c // d` and `c % d` of the innermost loop's symbol `c`. If `d`
-divides the steps of the loop, `c = d*q + r` for `0 <= r < d` says the same by two loops, and facts make `q` and `r` of
-the quotient and of the remainder: what was divided is affine again (strip mining; Wolfe, "High Performance Compilers
-for Parallel Computing", 1996, 9.9). It undoes what `simplify_kernel.merge_loops` did where that was one loop too many.
+divides the trip count, the two loops of `c = d*q + r` for `0 <= r < d` are equivalent, and facts simplify the quotient
+to `q` and the remainder to `r`: the accesses are affine again (strip mining; Wolfe, "High Performance Compilers for
+Parallel Computing", 1996, 9.9). This undoes merges of `simplify_kernel.merge_loops` that went too far.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from shlo_disc.kernels.index_set_splitting import Decided
 from shlo_disc.kernels.kernel import Axis, RowKernel, Stage
 from shlo_disc.kernels.simplify_kernel import rewrite_stage, stage_dims
 
-SHORTEST = 16  # steps of an inner loop that is worth making, where their number is known
+SHORTEST = 16  # least trip count of an inner loop worth making, where it is constant
 
 
 def mine_strips(kernel: RowKernel, facts: Facts) -> RowKernel:
-    """Take the innermost loops of maps apart at what their symbols are divided by.
+    """Strip-mine the innermost loops of maps by the sizes by which their symbols are divided.
 
-    Reductions keep their loops: the order of their elements is the order of their sums. So do the maps beside
-    reductions of a kernel without rows, whose stages share columns.
+    Reductions keep their loops, as the order of their elements is the order of summation. So do maps next to reductions
+    in a kernel without rows, whose stages share columns.
     """
     reduces = any(stage.reductions for stage in kernel.stages)
     if reduces and not kernel.rows:
@@ -34,7 +34,7 @@ def mine_strips(kernel: RowKernel, facts: Facts) -> RowKernel:
 
 
 def mine_stage(stage: Stage, rows: Sequence[Axis], facts: Facts) -> Stage:
-    """A stage whose innermost loop is taken apart, if it is a map. `rows`: what stays the same during a stage."""
+    """Strip-mine the innermost loop of a stage if it is a map. `rows`: axes that are fixed during a stage."""
     for axis in rows:
         facts = facts.with_index(axis.symbol, axis.extent)
     while not stage.reductions and stage.axes and (size := _divisor(stage, facts)) is not None:
@@ -43,7 +43,7 @@ def mine_stage(stage: Stage, rows: Sequence[Axis], facts: Facts) -> Stage:
 
 
 def _divisor(stage: Stage, facts: Facts) -> Dim | None:
-    """A size that divides the innermost loop's index, and its number of steps."""
+    """A size by which the innermost loop's index is divided, and which divides its trip count."""
     lane = stage.axes[-1]
     fitting = (d for d in _divisors(stage, lane.symbol) if d != lane.extent)
     return next((d for d in fitting if facts.canonical(lane.extent % d) == const(0)), None)

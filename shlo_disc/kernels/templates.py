@@ -1,4 +1,4 @@
-"""Groups around an op that has a kernel template of its own: contractions, convolutions, sort, select_and_scatter."""
+"""Kernels of groups whose anchor has a template: contractions, convolutions, sort, select_and_scatter."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def build_dot(
 ) -> tuple[DotKernel, tuple[Tensor, ...]]:
     """A matrix product with the group's elementwise ops as its prologue and its epilogue.
 
-    Operands of other types than the template can read, which `read_as` says, are converted in a prologue too.
+    `read_as`: the type in which the template reads an operand of each type; a prologue converts operands of other
+    types.
     """
     op = cast("Op[DotAttrs]", group.anchor)
     types = [read_as(operand.dtype) for operand in op.operands]
@@ -94,13 +95,13 @@ def build_dot(
 
 
 def _computed(op: Op[DotAttrs], computed: Sequence[bool], types: Sequence[DType]) -> tuple[bool, ...]:
-    """Which operands of a product a prologue computes: also those that it only converts to a type."""
+    """Which operands of a product a prologue computes, including those that it only converts."""
     flags = zip(computed, op.operands, types, strict=True)
     return tuple([is_computed or operand.dtype is not dtype for is_computed, operand, dtype in flags])
 
 
 def _moved(loops: Index, strides: Sequence[Dim]) -> Dim:
-    """How far the loops of a batch have moved an operand."""
+    """The offset of an operand at the current point of the batch loops."""
     return total(loop * stride for loop, stride in zip(loops, strides, strict=True))
 
 
@@ -112,7 +113,7 @@ def epilogue_stores(
     producers: Producers,
     params: Params,
 ) -> tuple[Store, ...]:
-    """What is stored for element `index` of the anchor's result, which is `accumulator`."""
+    """The stores for element `index` of the anchor's result, whose value is `accumulator`."""
     op = cast("Op[object]", group.anchor)
     result = op.results[0]
     found = epilogue_index(result, group.roots, group.ops, facts, producers)
@@ -181,9 +182,9 @@ def _strided(tensor: Tensor, facts: Facts, producers: Producers) -> AffineView:
 
 
 def element_reader(group: Group, facts: Facts, producers: Producers, params: Params | None) -> Formulas:
-    """Formulas for scalars around a template: free ops and the group's own are inlined, everything else is memory.
+    """Formulas for scalars around a template: free ops and the group's own are inlined, all else is loaded.
 
-    Without `params` loads name tensors and their indices.
+    Without `params`, loads name tensors and their indices.
     """
     inside = {t for op in group.ops if op is not group.anchor for t in op.results}
 
@@ -195,7 +196,7 @@ def element_reader(group: Group, facts: Facts, producers: Producers, params: Par
 
 
 def pass_in_order(params: Params, tensors: Sequence[Tensor]) -> None:
-    """Number the buffers of these tensors first."""
+    """Number these tensors' buffers next, in this order."""
     for tensor in tensors:
         params.of(tensor)
 

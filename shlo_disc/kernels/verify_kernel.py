@@ -1,9 +1,9 @@
-"""A kernel reads nothing that it writes, but where its template says when: results are complete when it ends.
+"""Verifies that a kernel reads nothing that it writes: results are complete only when it ends.
 
-Rows, blocks and threads of a launch run in any order, so a formula that loads a result of its own launch reads what may
-not be there yet, or what an earlier call left. What a template hands on inside of a launch it names: carries, args of
-sums, scratch. The one exception is the sweep of a scatter, which comes after all updates and reads only the element
-that it overwrites.
+Rows, blocks and threads of a launch run in any order, so a formula that loads a result of its own launch may read an
+element that is not written yet, or one left by an earlier call. Templates pass values within a launch by carries, args
+of sums and scratch instead. The one exception is the sweep of a scatter, which runs after all updates and reads only
+the element that it overwrites.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from shlo_disc.kernels.op_graph import group_inputs
 from shlo_disc.kernels.rewrite import nodes_of
 
 K = TypeVar("K")
-_TARGETS = frozenset({"target", "outputs"})  # fields that name params which a kernel fills
+_TARGETS = frozenset({"target", "outputs"})  # fields with params that a kernel writes
 
 
 def verified(built: tuple[K, tuple[Tensor, ...]], group: Group) -> tuple[K, tuple[Tensor, ...]]:
-    """A kernel as it was built for a group, with the tensors of its params.
+    """Check a kernel that was built for a group; return it with the tensors of its params.
 
-    Raises `InternalError` if it reads a tensor that it writes, or if two of its variables would have one name.
+    Raises `InternalError` if it reads a tensor that it writes, or if two of its variables have one name.
     """
     kernel, tensors = built
     if clashes := shared_names(kernel):
@@ -50,7 +50,7 @@ def verified(built: tuple[K, tuple[Tensor, ...]], group: Group) -> tuple[K, tupl
 
 
 def read_and_written(kernel: object) -> tuple[Param, ...]:
-    """The params that a kernel both loads and fills, without what its template allows."""
+    """The params that a kernel both reads and writes, except where its template allows it."""
     if isinstance(kernel, ScatterKernel) and kernel.sweep is not None and _sweeps_in_place(kernel, kernel.sweep):
         swept = replace(kernel, sweep=None)
         written = set(_written(kernel))
@@ -62,7 +62,7 @@ def read_and_written(kernel: object) -> tuple[Param, ...]:
 
 
 def shared_names(kernel: object) -> tuple[str, ...]:
-    """The names that the text of a kernel would give to several variables: memory, loops, and values of either."""
+    """Names that generated code would give to several variables: buffers, loops, and values of either."""
     kinds = dict[str, set[object]]()
     formulas = list[Node]()
     for part in _walked(kernel, formulas):
@@ -85,7 +85,7 @@ def shared_names(kernel: object) -> tuple[str, ...]:
 
 
 def _sweeps_in_place(kernel: ScatterKernel, sweep: Sweep) -> bool:
-    """Whether a sweep reads of each target the element at hand alone, and overwrites it last."""
+    """Whether a sweep reads only the current element of each target, and overwrites it last."""
     targets = {start.target for start in kernel.starts}
     loads = [x for x in nodes_of(store.value for store in sweep.stores) if isinstance(x, Load) and x.source in targets]
     places = {(load.source, load.index) for load in loads}
@@ -95,7 +95,7 @@ def _sweeps_in_place(kernel: ScatterKernel, sweep: Sweep) -> bool:
 
 
 def _written(value: object) -> Iterator[Param]:
-    """Every param that a part of a kernel fills."""
+    """Every param that a part of a kernel writes."""
     match value:
         case Store(target=Param() as target) | Start(target=target):
             yield target
@@ -114,7 +114,7 @@ def _written(value: object) -> Iterator[Param]:
 
 
 def _read(value: object) -> Iterator[Param]:
-    """Every param that a part of a kernel loads from, or hands to its template to read."""
+    """Every param that a part of a kernel loads from, or passes to its template to read."""
     formulas = list[Node]()
     yield from _operands(value, formulas)
     for node in nodes_of(formulas):
@@ -123,14 +123,14 @@ def _read(value: object) -> Iterator[Param]:
 
 
 def _operands(value: object, formulas: list[Node]) -> Iterator[Param]:
-    """The params that fields name to be read; what is a formula is put to `formulas`."""
+    """The params of fields that are read; formulas are appended to `formulas`."""
     for part in _walked(value, formulas, _TARGETS):
         if isinstance(part, Param):
             yield part
 
 
 def _walked(value: object, formulas: list[Node], without: Collection[str] = ()) -> Iterator[Param | Scratch | Axis]:
-    """The memory and the loops that fields name, but for `params` and some others; formulas are put to `formulas`."""
+    """The buffers and loops of all fields but `params` and `without`; formulas are appended to `formulas`."""
     match value:
         case Param() | Scratch():
             yield value
@@ -163,7 +163,7 @@ def _params(value: object) -> Iterator[Param]:
 
 
 def parts_that_meet(group: Group, context: Context) -> Iterator[tuple[Tensor, Tensor]]:
-    """What a part of a launch reads, and the result of another part that it is."""
+    """Tensors that a part of a launch reads and another part writes, each with the reader's first result."""
     if group.parts and set(group.roots) == {root for part in group.parts for root in part.roots}:
         for part in group.parts:
             others = set(group.roots) - set(part.roots)

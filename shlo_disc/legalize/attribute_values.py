@@ -26,7 +26,7 @@ from shlo_disc.ir.attributes import (
 )
 from shlo_disc.ir.dtypes import numpy_dtype
 
-_MOST_BYTES = 1 << 63  # of an array; NumPy counts them as if no size were 0
+_MOST_BYTES = 1 << 63  # of an array; NumPy's limit counts the nonzero sizes only
 
 
 def integers(op: ir.Op, name: str, default: tuple[int, ...] | None = None) -> tuple[int, ...]:
@@ -121,7 +121,7 @@ class Fields:
 def literal(attribute: DenseAttr, span: Span = NOWHERE) -> NDArray[Any]:
     """The elements of a literal, in its shape; a splat has stride 0.
 
-    Raises `UnsupportedOpError` at `span` if its shape is that of no array.
+    Raises `UnsupportedOpError` at `span` if no array can have its shape.
     """
     shape = tuple(0 if size is None else size for size in attribute.type.shape)
     if prod(filter(None, shape)) * attribute.type.dtype.bytes >= _MOST_BYTES:

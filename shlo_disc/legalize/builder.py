@@ -1,4 +1,4 @@
-"""What legalization builds up: DHLO ops, facts about sizes, and checks."""
+"""The state of legalization: DHLO ops, facts about sizes, and checks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _Scope:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What a builder has learned and demanded of sizes up to some op."""
+    """Facts about sizes and checks of a builder up to some op."""
 
     facts: Facts
     assumptions: tuple[Assumption | Definition | Name, ...]
@@ -50,7 +50,7 @@ class Learned:
 
 
 class FirstOp(Exception):  # noqa: N818 - it is no error
-    """The program starts to compute."""
+    """Ends a run that is for sizes only, at the first op."""
 
 
 class OpBuilder:
@@ -62,7 +62,7 @@ class OpBuilder:
         self._names_given = 0
         self.sizes_only = sizes_only  # stop where the arithmetic of sizes at the start of a program ends
         self.assumptions: list[Assumption | Definition | Name] = []
-        self.known_before = 0  # assumptions that other runs have learned
+        self.known_before = 0  # how many assumptions earlier runs learned
         self.checks: dict[tuple[Dim, Relation, Dim], Check] = {}
         self.constants: dict[Tensor, NDArray[np.generic]] = {}
         self.raw_shapes: dict[Tensor, Shape] = {}
@@ -71,20 +71,20 @@ class OpBuilder:
         self.sizes: dict[str, Dim] = {}
         self.compute: Callable[[ir.Op, Sequence[KnownElements]], Tensor]  # an op whose results wrap around
         self.late = LateSizes()
-        self.draws = 0  # how often an op has drawn random numbers from no state of the program
-        self._control: list[tuple[int, ir.Op]] = []  # loops and branches around what is built: how deep, and which
+        self.draws = 0  # draws of ops that have no state in the program
+        self._control: list[tuple[int, ir.Op]] = []  # enclosing loops and branches, as (depth, op)
         self._literals: dict[tuple[bytes, tuple[int, ...], DType], Tensor] = {}
         self._scopes = [_Scope()]
         self._count = 0
-        self._ops = 0  # of the text, as often as they are built
+        self._ops = 0  # of the text, counted each time they are built
 
     @property
     def learned_more(self) -> bool:
-        """Whether shapes may not be canonical yet: a fact came to light on the way."""
+        """Whether a fact was learned on the way, so that earlier shapes may not be canonical."""
         return len(self.assumptions) > self.known_before
 
     def again(self, facts: Facts, names: dict[Sym, Dim]) -> OpBuilder:
-        """Start once more with what was learned, under other names of raw sizes. `facts`: what holds of all sizes."""
+        """A new builder with what was learned, under new names of raw sizes. `facts`: what holds for all sizes."""
         assumptions = [each.renamed(names) for each in self.assumptions]
         late = LateSizes(list(self.late.symbols))
         fresh = OpBuilder(late.learn_all(facts, assumptions).settled(), self._prefix)
@@ -118,7 +118,7 @@ class OpBuilder:
         self._control.pop()
 
     def control_at(self, depth: int | None) -> ir.Op | None:
-        """The innermost loop or branch around what is built whose regions are no deeper than that."""
+        """The innermost enclosing loop or branch whose regions are at most `depth` deep."""
         around = [op for found, op in self._control if depth is None or found <= depth]
         return around[-1] if around else None
 
@@ -134,7 +134,7 @@ class OpBuilder:
         return Tensor(f"t{self._count}", made, dtype, span)
 
     def size(self, dim: Dim) -> Dim:
-        """Write a size in its simplest form, or if that is large, by a name: what is computed from it stays small."""
+        """Write a size in its simplest form, or as a new symbol if that is large: dims computed from it stay small."""
         found = self.facts.named(dim)
         if not is_large(found):
             return found
@@ -159,7 +159,7 @@ class OpBuilder:
         span: Span,
         bodies: tuple[Body, ...] = (),
     ) -> tuple[Tensor, ...]:
-        """Append an op to the body being built. Raise `FirstOp` if only sizes are asked for."""
+        """Append an op to the body being built. Raise `FirstOp` in a run that is for sizes only."""
         if self.sizes_only:
             raise FirstOp
         op = Op(name, tuple(operands), attrs, tuple(self.tensor(*result, span) for result in results), bodies, span)
@@ -235,16 +235,16 @@ class OpBuilder:
 
     @property
     def learned(self) -> Learned:
-        """What is known of sizes here."""
+        """A snapshot of what is known of sizes."""
         return Learned(self.facts, tuple(self.assumptions), dict(self.late.eliminated), dict(self.checks))
 
     def go_back(self, learned: Learned) -> None:
-        """Forget everything else."""
+        """Restore a snapshot."""
         self.facts, self.assumptions, self.checks = learned.facts, list(learned.assumptions), dict(learned.checks)
         self.late.eliminated = dict(learned.eliminated)
 
     def raw(self, dim: Dim) -> Dim:
-        """Write a dim in the raw sizes of the arguments, and in names."""
+        """Write a dim in the raw sizes of the arguments, and in symbols of large sizes."""
         return self.facts.in_raw(dim)
 
     def check(self, lhs: Dim, relation: Relation, rhs: Dim, message: str, values: Sequence[Dim], span: Span) -> None:
@@ -254,7 +254,7 @@ class OpBuilder:
         self.checks.setdefault((lhs, relation, rhs), check)
 
     def assume(self, relation: Relation, lhs: Dim, rhs: Dim, reason: str, span: Span) -> None:
-        """Learn something about sizes, if nothing would rest on it that may be needed before it is checked."""
+        """Learn a fact about sizes, unless something could rely on it before it is checked."""
         assumption = Assumption(relation, self.raw(lhs), self.raw(rhs), reason, span)
         facts = self.late.learn(self.facts, assumption)
         if facts is not None:
@@ -262,7 +262,7 @@ class OpBuilder:
             self.facts = facts
 
     def read_late(self, symbol: Sym) -> None:
-        """Know that a size becomes known during a call."""
+        """Register a size that becomes known during a call."""
         if symbol not in self.late.symbols:
             self.late.symbols.append(symbol)
             self.facts = self.facts.with_late((symbol,))
@@ -271,9 +271,9 @@ class OpBuilder:
         return str(self.facts.readable(dim))
 
     def name_size(self, name: str, size: Dim) -> None:
-        """Learn what the user calls a dim of raw sizes: a raw size is renamed later, another one gets a symbol.
+        """Record the user's name of a dim of raw sizes: a raw size is renamed later, another dim gets a symbol.
 
-        A name that no symbol may have is known, but no formula is written in it.
+        A name that is no valid symbol is recorded, but no formula is written in it.
         """
         if name in self.sizes:
             return
@@ -285,7 +285,7 @@ class OpBuilder:
         self.facts = definition.add_to(self.facts)
 
     def demand_all(self, constraints: Sequence[Constraint]) -> None:
-        """Check the caller's constraints and know them; refuse one that contradicts what is known before it."""
+        """Check and assume the caller's constraints; refuse one that contradicts what is known before it."""
         for one in constraints:
             assumption = one.assumption
             if assumption.truth(self.facts).is_false:
@@ -298,11 +298,11 @@ class OpBuilder:
             self.facts = assumption.add_to(self.facts)
 
     def impossible(self, message: str, span: Span) -> NoReturn:
-        """Refuse a program whose demand on sizes no sizes can meet."""
+        """Refuse a program whose demand on sizes no sizes can satisfy."""
         raise ShapeError(f"an assertion fails whatever the inputs' sizes are: {message}", span)
 
     def demand_equal(self, lhs: Dim, rhs: Dim, what: str, span: Span) -> None:
-        """Two sizes must agree: prove it, or check it at run time and know it from there on."""
+        """Demand that two sizes agree: prove it, or check it at run time and assume it from there on."""
         if lhs == rhs:
             return
         match self.facts.equal(lhs, rhs):
@@ -317,7 +317,7 @@ class OpBuilder:
                 self.assume(Relation.EQ, lhs, rhs, what, span)
 
     def demand_at_least(self, lhs: Dim, rhs: DimLike, what: str, span: Span) -> None:
-        """A size must not be less than another: prove it, or check it at run time and know it from there on."""
+        """Demand that a size is at least another: prove it, or check it at run time and assume it from there on."""
         difference = lhs - rhs
         if (known := difference.constant) is not None and known >= 0:
             return
@@ -333,7 +333,7 @@ class OpBuilder:
                 self.assume(Relation.GE, lhs, as_dim(rhs), what, span)
 
     def demand_one_or(self, size: Dim, target: Dim, what: str, span: Span) -> None:
-        """A size must be 1 or another one: checked at run time; what follows for its range is known from there on."""
+        """Demand that a size is 1 or `target`: checked at run time; the range that follows is assumed from there on."""
         one, other = self._text(size), self._text(target)
         message = f"{what}: found {{0}} and {{1}}, expected {one} == 1 or {one} == {other}"
         self.check((size - 1) * (size - target), Relation.EQ, ZERO, message, (size, target), span)
@@ -342,7 +342,7 @@ class OpBuilder:
                 self.assume(Relation.GE, high, low, what, span)
 
     def same_shape(self, shapes: Sequence[Shape], what: str, span: Span) -> Shape:
-        """The one shape that all of `shapes` must be; constants are preferred to formulas."""
+        """Demand that all `shapes` are equal, and return one; constants are preferred to formulas."""
         first = shapes[0]
         if all(shape == first for shape in shapes):
             return first
@@ -357,7 +357,7 @@ class OpBuilder:
         return tuple(found)
 
     def declared(self, shape: Iterable[Dim], type_: ir.Type, what: str, span: Span) -> Shape:
-        """Hold a computed shape against the type that the text states."""
+        """Demand that a computed shape agrees with the type that the text states; return it with the stated sizes."""
         stated, sizes = tensor_type(type_, span).shape, tuple(shape)
         if len(stated) != len(sizes):
             raise ShapeError(f"{what}: expected rank {len(sizes)}, found {len(stated)}", span)
@@ -371,14 +371,14 @@ class OpBuilder:
         return tuple(found)
 
     def demand_declared(self, shape: Shape, type_: ir.Type, what: str, span: Span) -> None:
-        """Demand of sizes what the text states of them: of a result that has the sizes of its operands, for example."""
+        """Demand the sizes that the text states, for example of a result that has the sizes of its operands."""
         if isinstance(type_, ir.TensorType) and type_.shape != shape and len(type_.shape) == len(shape):
             for size, text in zip(shape, type_.shape, strict=True):
                 if text is not None:
                     self.demand_equal(size, const(text), what, span)
 
     def bound_by(self, shape: Iterable[Dim], type_: ir.Type, what: str, span: Span) -> None:
-        """Demand that sizes keep the bounds that a type states."""
+        """Demand that sizes are within the bounds that a type states."""
         bounds = tensor_type(type_, span).encoding
         for size, most in zip(shape, bounds.sizes if isinstance(bounds, BoundsAttr) else (), strict=False):
             if most is not None:

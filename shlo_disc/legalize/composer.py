@@ -1,4 +1,4 @@
-"""Decompositions as arithmetic on tensors: `Composer` emits the DHLO ops that an op of StableHLO stands for."""
+"""Decompositions of StableHLO ops: `Composer` emits the DHLO ops."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Composer:
         return self.build.one("select", (condition, then, other), NoAttrs(), then.shape, then.dtype, self.span)
 
     def convert(self, x: Tensor, dtype: DType) -> Tensor:
-        """Convert; nothing to do where the type is the wanted one already."""
+        """Convert unless the type is the wanted one already."""
         return x if x.dtype is dtype else self.build.one("convert", (x,), NoAttrs(), x.shape, dtype, self.span)
 
     def bitcast(self, x: Tensor, dtype: DType) -> Tensor:
@@ -88,14 +88,14 @@ class Composer:
         return real, imag
 
     def complex(self, real: Tensor, imag: Tensor) -> Tensor:
-        """Numbers of these parts."""
+        """Combine real and imaginary parts into complex numbers."""
         dtype = DType.C64 if real.dtype is DType.F32 else DType.C128
         return self.build.one("complex", (real, imag), NoAttrs(), real.shape, dtype, self.span)
 
-    # tensors out of nothing
+    # tensors without operands
 
     def full(self, value: complex, shape: Shape, dtype: DType) -> Tensor:
-        """Repeat a number; of an integer type, it is one."""
+        """Repeat a number, truncated for an integer type."""
         whole = value if dtype.is_float or dtype.is_complex else int(value.real)
         return self.build.constant(bool(whole) if dtype.is_bool else whole, shape, dtype, self.span)
 
@@ -110,7 +110,7 @@ class Composer:
     # other shapes
 
     def broadcast(self, x: Tensor, dims: Sequence[int], shape: Shape) -> Tensor:
-        """Repeat; `dims` are the places of the operand's dims."""
+        """Broadcast; `dims` are the result's dims at which the operand's dims are."""
         return broadcast(self.frame, x, tuple(dims), shape, self.span)
 
     def reshape(self, x: Tensor, shape: Shape) -> Tensor:
@@ -125,7 +125,7 @@ class Composer:
         return self.build.one("d_transpose", (x,), TransposeAttrs(tuple(permutation)), shape, x.dtype, self.span)
 
     def slice(self, x: Tensor, starts: Sequence[Dim], sizes: Shape) -> Tensor:
-        """Take a box of neighbours; its place is not checked."""
+        """Take a contiguous slice; its bounds are not checked."""
         attrs = SliceAttrs(tuple(starts), (ONE,) * len(sizes))
         return self.build.one("d_slice", (x,), attrs, sizes, x.dtype, self.span)
 

@@ -1,4 +1,4 @@
-"""What the caller says of sizes, in the language of JAX's symbolic constraints: `mod(b, 8) == 0`, `s <= 2*t`."""
+"""The caller's constraints on sizes, in the language of JAX's symbolic constraints: `mod(b, 8) == 0`, `s <= 2*t`."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class _ConstraintParser:
         return token
 
     def _takes(self, *texts: str) -> str | None:
-        """Consume one of these signs if it stands here."""
+        """Consume one of these signs if it is the next token."""
         token = self._tokens[self._at]
         if token.kind != "sign" or token.text not in texts:
             return None

@@ -1,4 +1,4 @@
-"""Walking a StableHLO function: which DHLO tensor or contents each of its values is."""
+"""Walking a StableHLO function: binds each of its values to a DHLO tensor or to known elements."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from shlo_disc.parse.spelling import spell_type
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """For how many processes a module was written."""
+    """The numbers of processes for which a module was written."""
 
     replicas: int = 1
     partitions: int = 1
@@ -38,7 +38,7 @@ class Processes:
 
 @dataclass(frozen=True, slots=True)
 class Legalizer:
-    """What all frames of one run share."""
+    """State that all frames of one run share."""
 
     builder: OpBuilder
     arithmetic: ShapeArithmetic
@@ -51,7 +51,7 @@ class Legalizer:
 
 
 class Frame:
-    """The values of one function call; regions see the values around them. `calls`: from where it was reached."""
+    """The values of one function call; regions see the values around them. `calls`: the calls that lead to it."""
 
     def __init__(self, legalizer: Legalizer, calls: tuple[Span, ...] = (), inside: tuple[str, ...] = ()) -> None:
         self.legalizer = legalizer
@@ -64,15 +64,15 @@ class Frame:
     # values
 
     def bind(self, value: ir.Value, bound: Bound) -> None:
-        """Say what a value is."""
+        """Bind a value."""
         self._values[value] = bound
 
     def bound(self, value: ir.Value) -> Bound:
-        """What a value is."""
+        """What a value is bound to."""
         return self._values[value]
 
     def find(self, value: ir.Value) -> Bound | None:
-        """What a value is, if it is known already."""
+        """What a value is bound to, or None."""
         return self._values.get(value)
 
     def tensor(self, value: ir.Value) -> Tensor:
@@ -84,7 +84,7 @@ class Frame:
         return tuple(self.tensor(value) for value in values)
 
     def dims(self, value: ir.Value, op: ir.Op) -> tuple[Dim, ...]:
-        """The elements of a value as dims: it decides a shape, and is read before what has that shape is computed."""
+        """The elements of a value as dims, for a shape; data is read before anything of that shape is computed."""
         found, unbacked_dims = self._values[value], self.legalizer.unbacked_dims
         if prod(size for size in tensor_type(value.type, op.span).shape if size is not None) > MOST_SIZES:
             message = f"expected at most {MOST_SIZES} elements that are read as sizes, found {spell_type(value.type)}"
@@ -95,7 +95,7 @@ class Frame:
         return found.dims
 
     def producer(self, value: ir.Value) -> ir.Op | None:
-        """The op of this function that computed a value from data."""
+        """The op of this function that computed a value from data, or None."""
         return self._producers.get(value)
 
     # ops
@@ -192,7 +192,7 @@ class Frame:
 
 
 def _demand_shallow(body: Body) -> Body:
-    """Refuse a region whose formula is too deep: it cannot be taken apart."""
+    """Refuse a region whose formula is too deep: regions cannot be split."""
     depths = dict[Tensor, int]()
     for op in body.ops:
         depth = 1 + max((depths.get(x, 0) for x in op.operands), default=0)
@@ -204,7 +204,7 @@ def _demand_shallow(body: Body) -> Body:
 
 
 def computed(legalizer: Legalizer, op: ir.Op, operands: Sequence[KnownElements]) -> Tensor:
-    """Compute an op on small integers as on any other tensors: results wrap around their type."""
+    """Compute an op on known integers as on tensors: results wrap around their type."""
     frame = Frame(legalizer)
     for value, operand in zip(op.operands, operands, strict=True):
         frame.bind(value, legalizer.builder.materialized(operand, op.span) if operand.steps else operand)

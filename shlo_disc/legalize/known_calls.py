@@ -1,6 +1,6 @@
-"""How many operands and results the custom calls have that the compiler knows, and of which types.
+"""Numbers and types of the operands and results of known custom calls.
 
-The specification says nothing of them, so the verifier lets everything through.
+The specification does not define these calls, so the verifier accepts any operands.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def demand_count(what: str, found: int, wanted: Sequence[int], op: ir.Op) -> Non
 
 
 def takes(rule: Rule, operands: Sequence[int] | None, results: int, *ranks: int, whole: Container[int] = ()) -> Rule:
-    """The rule for a target with so many operands and results; operands that state shapes may follow.
+    """A rule that first checks the numbers of operands and results; operands that state shapes may follow.
 
     `operands` is None where any number is right; `ranks` are those of the first operands, -1 for any; `whole`: which
     operands hold integers of at least 8 bits.

@@ -69,9 +69,9 @@ _RULES: Mapping[str, Rule] = with_quantized(
 def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraints: Sequence[str] = ()) -> Program:
     """Inline everything into one DHLO program in which shapes are dims.
 
-    JAX names and asserts all sizes before it computes anything: a run up to there learns names and most facts. A whole
-    run that learns more is done once more, so that all shapes are canonical under all facts. `argument_names` name the
-    arguments in messages. `constraints` are the caller's; they are known from the start.
+    JAX names and asserts all sizes before it computes anything: a first run up to there collects names and most facts.
+    If the whole run learns more, it is repeated, so that all shapes are canonical under all facts. `argument_names`
+    name the arguments in messages. `constraints` are the caller's; they are facts from the start.
     """
     module = without_tokens(without_tuples(module))
     module = with_turns(module, _entry(module))
@@ -103,7 +103,7 @@ def _function_of(outline: Outline) -> ir.Function:
 
 
 def _again(text: _FunctionLegalizer, constraints: Sequence[str] = ()) -> Program:
-    """Legalize, with everything outlined that turns out to need it."""
+    """Legalize, repeatedly until every op that needs outlining or a guard has it."""
     while True:
         try:
             return _legalized(text, constraints)
@@ -153,7 +153,7 @@ def _legalized(text: _FunctionLegalizer, constraints: Sequence[str]) -> Program:
 
 
 def missing_rule(op: ir.Op) -> str | None:
-    """Say why an op alone rules out its program: nobody has written down what it means."""
+    """Why no program with this op can be compiled (it has no rule), or None."""
     if op.name not in _RULES and op.name not in ABOUT_TOKENS | ABOUT_TUPLES:
         return "no rule"
     if op.name == "stablehlo.custom_call":
@@ -165,7 +165,7 @@ def missing_rule(op: ir.Op) -> str | None:
 
 
 def _known(builder: OpBuilder, given: Sequence[RawDim | UnbackedDim | LateUnbackedDim]) -> list[Check]:
-    """The checks of what a call brings: an earlier run may have read what this one did not need to."""
+    """The checks on symbols that a call determines: an earlier run may have read elements that the last one did not."""
     symbols = {each.symbol for each in given}
     for name, dim in builder.facts.definitions:
         if dim.symbols() <= symbols:
@@ -174,13 +174,13 @@ def _known(builder: OpBuilder, given: Sequence[RawDim | UnbackedDim | LateUnback
 
 
 def _with_origins(module: ir.Module, checks: Collection[Check]) -> tuple[Check, ...]:
-    """Let each check name the user's line."""
+    """Set the origin of each check: the user's line."""
     origins = find_origins(module, [check.span for check in checks])
     return tuple([replace(check, origin=origins.get(check.span, "")) for check in checks])
 
 
 def _processes(module: ir.Module) -> Processes:
-    """JAX states how many there are."""
+    """The numbers of processes, as JAX states them."""
     replicas, partitions = (
         found.value if isinstance(found := module.attributes.get(f"mhlo.num_{kind}"), IntegerAttr) else 1
         for kind in ("replicas", "partitions")
@@ -198,7 +198,7 @@ def _entry(module: ir.Module) -> ir.Function:
 
 
 def _size_names(module: ir.Module) -> frozenset[str]:
-    """What JAX calls the sizes that it passes to functions."""
+    """The names of the sizes that JAX passes to functions."""
     return frozenset(
         attribute.value
         for function in module.functions.values()
@@ -208,9 +208,9 @@ def _size_names(module: ir.Module) -> frozenset[str]:
 
 
 def _prefix(module: ir.Module) -> str:
-    """How the names of sizes start for which the user has none: unlike the user's, and where possible behind them.
+    """The prefix for names of unnamed sizes: unlike the user's names and, where possible, sorted after them.
 
-    Late names are solved for first, so that shapes are written in the user's.
+    Symbols that sort last are eliminated first, so that shapes are written in the user's names.
     """
     names = _size_names(module)
     prefix = "s" if all(name < "s" for name in names) else "zs"
@@ -231,7 +231,7 @@ def _raw_dims(main: ir.Function, prefix: str, names: Mapping[Dim, str]) -> tuple
 
 
 def _sizes(main: ir.Function, raw: tuple[RawDim, ...]) -> Facts:
-    """What is known of every size before anything is read; the runtime refuses larger ones."""
+    """The facts about every raw size; the runtime refuses sizes above the limit."""
     facts = Facts.empty()
     for dim in raw:
         span = main.body.arguments[dim.argument].span
@@ -241,7 +241,7 @@ def _sizes(main: ir.Function, raw: tuple[RawDim, ...]) -> Facts:
 
 
 def _named_sizes(text: _FunctionLegalizer, raw: tuple[RawDim, ...], names: SymbolNames) -> OpBuilder:
-    """What is learned of sizes before anything is computed, or if sizes get their names later, from all of it."""
+    """Learn names and facts of sizes up to the first op, or from the whole program if it names sizes later."""
     builder = OpBuilder(_sizes(text.main, raw), names.size_prefix, sizes_only=True)
     with suppress(FirstOp):
         _run(text, builder, raw, names)
@@ -287,7 +287,7 @@ def _run(
 
 
 def _bind_captured(outline: Outline, frame: Frame, raw: tuple[RawDim, ...]) -> None:
-    """Say what a region knows of what it captures, and where its random numbers begin: no other op has those."""
+    """Bind captured values that are known as dims, and number the region's random draws unlike those of other ops."""
     sizes = {size_of(each.argument, each.axis): of(each.symbol) for each in raw}
     for value, known in outline.known:
         frame.bind(value, replace(known, dims=tuple([dim.substitute(sizes) for dim in known.dims])))
@@ -295,7 +295,7 @@ def _bind_captured(outline: Outline, frame: Frame, raw: tuple[RawDim, ...]) -> N
 
 
 def _followed_by(turn: NextTurn, frame: Frame, returned: Sequence[Bound]) -> tuple[Bound, ...]:
-    """What a body returns that varies, and the condition of it."""
+    """The varying results of a loop's body, then its condition on them."""
     carried = turn.of(returned)
     for value, bound in zip(turn.of(turn.condition.arguments), carried, strict=True):
         frame.bind(value, bound)

@@ -1,4 +1,4 @@
-"""Custom calls of libraries of linear algebra: their operands, options and results, in all their spellings."""
+"""Custom calls of linear algebra libraries: their operands, options and results, in all spellings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TYPES: Mapping[str, tuple[DType, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Operand:
-    """`element`: a name of `_TYPES`; `dims`: those after the batch, None of a scalar that all of the batch share."""
+    """`element`: a name of `_TYPES`; `dims`: those after the batch, None for a scalar shared by the whole batch."""
 
     element: str
     dims: tuple[str, ...] | None
@@ -38,7 +38,7 @@ class _Operand:
 
 @dataclass(frozen=True, slots=True)
 class RoutineSignature:
-    """What a routine takes, and how many results it gives."""
+    """The operands of a routine, and the number of its results."""
 
     operands: tuple[_Operand, ...]
     results: int
@@ -62,12 +62,12 @@ class RoutineSignature:
 
 
 def _types(element: str, letter: str) -> tuple[DType, ...]:
-    """The types that an operand may have: of a letter of LAPACK's, if it is one of the routine's type."""
+    """The types that an operand may have; a LAPACK letter restricts them to its type, except for integers."""
     return tuple([dtype for dtype in _TYPES[element] if element == "i" or letter in ("", LETTERS[dtype])])
 
 
 class LibraryCall:
-    """One custom call: its operands without those that only say shapes, and its options in either spelling."""
+    """One custom call: its operands without shape operands, and its options in either spelling."""
 
     def __init__(self, frame: Frame, op: ir.Op) -> None:
         self.frame, self.op = frame, op
@@ -80,7 +80,7 @@ class LibraryCall:
         self.config = dictionary(op, "mhlo.backend_config") or dictionary(op, "backend_config")
 
     def hold(self, signature: RoutineSignature, letter: str) -> None:
-        """Demand the operands and results of a signature, in the type of a letter of LAPACK's, if there is one."""
+        """Demand the operands and results of a signature, in the type of a LAPACK letter if it is given."""
         target, span = string(self.op, "call_target_name"), self.op.span
         demand_count("operands", len(self.operands), (len(signature.operands),), self.op)
         demand_count("results", len(self.op.results), (signature.results,), self.op)
@@ -116,7 +116,7 @@ class LibraryCall:
         return m, n
 
     def letter(self, name: str, letters: str) -> str:
-        """An option that is spelled as one of these letters of LAPACK's. Libraries do as they like with other ones."""
+        """An option that is given as one of these LAPACK letters; libraries behave differently on others."""
         value = self.number(name)
         if value not in letters.encode():
             codes = ", ".join(f"{ord(each)} ({each})" for each in letters)
@@ -141,11 +141,11 @@ class LibraryCall:
 
     @property
     def triangle(self) -> str:
-        """Which triangle of a matrix counts."""
+        """Which triangle of a matrix is used."""
         return self.letter("uplo", "LU") if "uplo" in self.config else "L" if self.flag("lower") else "U"
 
     def job(self) -> str:
-        """Which singular vectors are asked for."""
+        """Which singular vectors are requested."""
         if "mode" in self.config:
             return self.letter("mode", "ASNOV")
         return ("A" if self.flag("full_matrices") else "S") if self.flag("compute_uv") else "N"
@@ -155,12 +155,12 @@ class LibraryCall:
         return self.frame.build.emit(name, self.operands, attrs, results, self.op.span)
 
     def undefined(self, k: int) -> Tensor:
-        """A result that the routine leaves undefined, of whatever shape the text gives it: zeros."""
+        """Zeros for a result that the routine leaves undefined, in the shape that the text gives."""
         type_ = tensor_type(self.op.results[k].type, self.op.span)
         return self.frame.build.constant(0, self._asked(k), type_.dtype, self.op.span)
 
     def _asked(self, k: int) -> Shape:
-        """The shape of a result by the text alone: an operand has it where the type does not; JAX gives all or none."""
+        """The shape of a result by the text alone: its shape operand, else its type; JAX gives all or none."""
         if len(self.shapes) == len(self.op.results):
             return asked_shape(self.frame, self.op, self.op.operands[self.shapes[k]], k)
         shape = tensor_type(self.op.results[k].type, self.op.span).shape
@@ -169,7 +169,7 @@ class LibraryCall:
         return tuple(const(size) for size in shape if size is not None)
 
     def finish(self, results: Sequence[Tensor]) -> Sequence[Bound]:
-        """Hold the results against the shapes that the text states, in types and in operands."""
+        """Demand that the results have the shapes that the text states, in types and in operands."""
         for k, x in enumerate(results):
             stated(self.frame, self.op, x.shape, k)
             if self.shapes:
@@ -182,9 +182,9 @@ CallRule: TypeAlias = Callable[[LibraryCall], Sequence[Tensor]]
 
 
 def _column_major(op: ir.Op) -> bool:
-    """Whether all matrices, the values of the highest rank among the operands, are said to lie column by column.
+    """Whether the stated layouts of all matrices (values of the highest rank among the operands) are column-major.
 
-    jaxlib's handlers take memory for columns whatever the text says; any other order would mean other matrices.
+    jaxlib's handlers assume column-major memory whatever the text states; another layout would mean other matrices.
     """
     sides = [(op.operands, op.attributes.get("operand_layouts")), (op.results, op.attributes.get("result_layouts"))]
     ranks = [len(tensor_type(x.type, op.span).shape) for x in op.operands]
@@ -201,9 +201,9 @@ def _column_major(op: ir.Op) -> bool:
 
 
 def as_rule(rule: CallRule, signature: str, letter: str = "", *, columns: bool = True) -> Rule:
-    """A rule for custom calls of a signature (`Signature.read`), in the type of the letter, if there is one.
+    """A rule for custom calls of a signature (`RoutineSignature.read`), in the type of the letter, if there is one.
 
-    `columns`: matrices are to lie column by column.
+    `columns`: matrices have to be column-major.
     """
     wanted = RoutineSignature.read(signature)
 

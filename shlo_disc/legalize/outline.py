@@ -1,4 +1,4 @@
-"""Regions as programs of their own: what runs where sizes become known only while a loop or a branch runs."""
+"""Outlining: regions as separate programs, where sizes become known only while a loop or a branch runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NeedsOutlining(Exception):  # noqa: N818 - it is no error: the program is 
 
 
 class NeedsGuard(Exception):  # noqa: N818 - as above
-    """A loop demands something of sizes, and may have no turn."""
+    """A loop has demands on sizes, and may have no iteration."""
 
     def __init__(self, op: ir.Op) -> None:
         super().__init__(op.name)
@@ -32,13 +32,13 @@ class NeedsGuard(Exception):  # noqa: N818 - as above
 
 @dataclass(frozen=True, slots=True)
 class NextTurn:
-    """What the body of a loop goes on with: the condition, on those of its results that vary from turn to turn."""
+    """The condition that a loop's body evaluates last, on those of its results that vary between iterations."""
 
     condition: ir.Block
     varies: tuple[bool, ...]
 
     def of(self, values: Sequence[T]) -> list[T]:
-        """Those that vary of the values that a loop carries."""
+        """Select the values that vary from those that a loop carries."""
         return [x for x, changes in zip(values, self.varies, strict=True) if changes]
 
 
@@ -46,9 +46,9 @@ class NextTurn:
 class Outline:
     """A region of an op as a program that takes `arguments`: its own, and what it captures.
 
-    `known` are values that it captures and that are known as dims; `size_of(k, axis)` in them is a size of argument k.
-    `number` tells the regions of an op apart. The body of a loop returns
-    what varies, and whether there is a next turn: one program a turn instead of two.
+    `known` are captured values that are known as dims; `size_of(k, axis)` in them is a size of argument k.
+    `number` distinguishes the regions of an op. The body of a loop returns
+    what varies, and whether there is a next iteration: one program per iteration instead of two.
     """
 
     op: ir.Op
@@ -61,15 +61,15 @@ class Outline:
 
 
 def size_of(argument: int, axis: int) -> Sym:
-    """Stand for a size of an argument of an outline, whatever it is called there."""
+    """The placeholder for a size of an outline's argument, independent of its name in the program."""
     return Sym(f"#{argument}.{axis}")
 
 
 @dataclass(slots=True)
 class Outliner:
-    """What is outlined in one module, and the programs that were made of it.
+    """The outlined ops of one module, and the programs made of their regions.
 
-    Loops in `guards` are branches: without a turn, and with all their turns.
+    Loops in `guards` are wrapped in a case: one branch without iterations, one with the loop.
     """
 
     legalize: Callable[[Outline], Program]
@@ -78,14 +78,14 @@ class Outliner:
     _programs: dict[Outline, Program] = field(default_factory=dict[Outline, Program])
 
     def guard(self, op: ir.Op) -> None:
-        """Have a loop run in a branch."""
+        """Wrap the loop in a case."""
         ends = op.regions[1].block.ops[-1]
         without, within = (replace(ends, operands=values) for values in (op.operands, op.results))
         stays, turns = ir.Block((), (without,)), ir.Block((), (op, within))
         self.guards[op] = ir.Region((stays,)), ir.Region((turns,))
 
     def program(self, outline: Outline) -> Program:
-        """The program of a region; it is made once."""
+        """The program of a region, made once."""
         if (found := self._programs.get(outline)) is None:
             found = self._programs[outline] = self.legalize(outline)
         return found

@@ -1,7 +1,7 @@
 """Quantized tensors: after legalization there are only the integers that they store.
 
 A tensor of `!quant.uniform<…>` is bound to the tensor of its storage type; the parameters stay in the type that the
-text states. What moves elements moves stored integers. What computes is, in the words of the specification, a
+text states. Ops that move elements move stored integers. Ops that compute are, in the words of the specification,
 `dequantize_op_quantize` (section "Quantization computations"): stored integers become numbers of the expressed type,
 the op is the plain one, and its results are stored again. A float operand beside a quantized one (hybrid forms of
 `dot_general` and `convolution`) stays as it is. Regions of reductions hold quantized ops of their own.
@@ -72,7 +72,7 @@ def _dequantize(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 
 def _in_expressed(frame: Frame, op: ir.Op, plain: Rule) -> Sequence[Bound]:
-    """`dequantize_op_quantize`: the op on the numbers that its operands stand for."""
+    """`dequantize_op_quantize`: the op on dequantized operands, with its results quantized again."""
     operands = [_meant(x) for x in op.operands]
     for value, meant in zip(op.operands, operands, strict=True):
         if meant is not value:
@@ -85,7 +85,7 @@ def _in_expressed(frame: Frame, op: ir.Op, plain: Rule) -> Sequence[Bound]:
 
 
 def _as_combined(frame: Frame, op: ir.Op) -> ir.Op:
-    """Store what a reduction combines with the parameters of the types that its region is written for."""
+    """Requantize the operands of a reduction to the types of its region's arguments."""
     taken = op.regions[-1].block.arguments
     half = len(taken) // 2
     match op.name:
@@ -127,7 +127,7 @@ def _meant(value: ir.Value) -> ir.Value:
 
 
 def _expressed(frame: Frame, value: ir.Value, op: ir.Op) -> Tensor:
-    """`dequantize`: (stored - zero point) * scale. The difference is exact: it is taken where it can not overflow."""
+    """`dequantize`: (stored - zero point) * scale. The difference is exact, in an integer type that holds it."""
     x = frame.tensor(value)
     if not _is_stored(value):
         return x
@@ -143,7 +143,7 @@ def _expressed(frame: Frame, value: ir.Value, op: ir.Op) -> Tensor:
 
 
 def _stored(frame: Frame, x: Tensor, value: ir.Value, op: ir.Op) -> Tensor:
-    """`quantize`: x / scale + zero point, clamped to what is stored, rounded to even. A NaN is stored as 0."""
+    """`quantize`: x / scale + zero point, clamped to the storage range, rounded to even. A NaN is stored as 0."""
     element, build, span, dtype = _parameters(value), frame.build, op.span, x.dtype
     scale = _along_axis(frame, element, element.scales, dtype, x.shape, op)
     x = build.one("divide", (x, scale), NoAttrs(), x.shape, dtype, span)
@@ -178,5 +178,5 @@ def _along_axis(
 
 
 def _rounded(value: float, dtype: DType) -> float:
-    """The number that a type holds for another one."""
+    """Round a number to a type."""
     return np.asarray(value).astype(numpy_dtype(dtype)).item()

@@ -1,7 +1,7 @@
-"""RNG state of `stablehlo.rng`: what it draws differs between iterations, which `with_turns` counts and carries to it.
+"""RNG state of `stablehlo.rng`: `with_turns` counts iterations and passes the count to it, so that draws differ.
 
-XLA keeps one hidden state that every draw moves on. Here a draw is a function of its place in the program, of the count
-and of the element's number. The count goes through calls, branches and loops as a value like others does.
+XLA keeps one hidden state that every draw advances. Here a draw is a function of its place in the program, of the count
+and of the element's number. The count passes through calls, branches and loops as an ordinary value.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from shlo_disc.ir.attributes import Attribute, DenseArrayAttr, FunctionType
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import integers, string
 
-FIRST_TURN, NEXT_TURN = "shlo_disc.first_turn", "shlo_disc.next_turn"  # ops that no text has
+FIRST_TURN, NEXT_TURN = "shlo_disc.first_turn", "shlo_disc.next_turn"  # internal ops, which no text contains
 _COUNT = ir.TensorType((), DType.UI64)
 _CALLEES = {"func.call": "callee", "stablehlo.composite": "decomposition"}
 _LOOPS = frozenset({"stablehlo.while", "chlo.scan"})
@@ -26,9 +26,9 @@ _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")  # of chlo.scan: what 
 
 
 def with_turns(module: ir.Module, entry: ir.Function) -> ir.Module:
-    """Carry a count of turns to every `rng`, if one is in a loop.
+    """Pass a count of iterations to every `rng`, if one is in a loop.
 
-    Raises `UnsupportedOpError` for one in a region that is evaluated in no order, such as a reduction's.
+    Raises `UnsupportedOpError` for one in a region without an order of evaluation, such as a reduction's.
     """
     turns = _Turns(module.functions, entry)
     drawing = [op for function in module.functions.values() for op in function.walk() if op.regions and turns.draws(op)]
@@ -65,7 +65,7 @@ class _Turns:
         return self._drawing[name]
 
     def function(self, function: ir.Function) -> ir.Function:
-        """The function with a count as its last argument and result; the entry has its own."""
+        """The function with a count as its last argument and result; the entry starts its own count."""
         if not self._function_draws(function.name):
             return function
         count = _count(function.span)
@@ -83,7 +83,7 @@ class _Turns:
         )
 
     def _block(self, block: ir.Block, count: ir.Value, *, returns: bool = True, turns: bool = False) -> ir.Block:
-        """A block that begins at a count: it `returns` the one at its end, or if it is a loop's, the next one."""
+        """A block that starts at a count: it `returns` the count at its end, incremented if `turns` (a loop's body)."""
         ops = list[ir.Op]()
         for op in block.ops[:-1]:
             made = self._op(op, count) if self.draws(op) else op
@@ -100,7 +100,7 @@ class _Turns:
         return replace(block, ops=(*ops, end))
 
     def _op(self, op: ir.Op, count: ir.Value) -> ir.Op:
-        """An op that draws, with the count as its last operand; all but `rng` give the one after them, too."""
+        """An op that draws, with the count as its last operand; all but `rng` also return the count after them."""
         if op.name == "stablehlo.rng":
             return replace(op, operands=(*op.operands, count))
         if op.name in _ONCE:
@@ -133,7 +133,7 @@ def _with_count(op: ir.Op, operands: Sequence[ir.Value], regions: Sequence[ir.Re
 
 
 def _with_segments(op: ir.Op) -> Mapping[str, Attribute]:
-    """A scan's attributes: it carries one value more."""
+    """A scan's attributes, with one more carried value."""
     segments = {name: integers(op, name) for name in _SEGMENTS}
     longer = {name: DenseArrayAttr(DType.I32, (first, last + 1)) for name, (first, last) in segments.items()}
     return {**op.attributes, **longer}

@@ -31,7 +31,7 @@ def _joined(frame: Frame, a: Dim, b: Dim) -> Dim:
 
 
 def _broadcast(frame: Frame, op: ir.Op, placed: Sequence[tuple[Tensor, tuple[int, ...]]]) -> tuple[Tensor, ...]:
-    """Broadcast operands, each with the dims of the result where its own stand, to the shape they have in common."""
+    """Broadcast operands to their common shape; each comes with the result's dims at which its own dims are."""
     shape = [ONE] * max([len(dims) for _, dims in placed])
     for x, dims in placed:
         for size, dim in zip(x.shape, dims, strict=True):

@@ -122,7 +122,7 @@ def _dot_general(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 
 def _sums_of(op: ir.Op) -> DType | None:
-    """The type that an algorithm sums in, if it is finer than what a product sums in anyway: f64."""
+    """The accumulation type of an algorithm if it is wider than the usual one: f64."""
     match op.attributes.get("algorithm"):
         case RecordAttr(fields={"accumulation_type": EnumAttr(value="f64")}) if result_dtype(op).is_float:
             return DType.F64
@@ -141,7 +141,7 @@ def _dot(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 
 def precision_of(op: ir.Op) -> Precision:
-    """The higher of both operands' precisions; an algorithm that is asked for by name gets exact products."""
+    """The higher of both operands' precisions; an algorithm requested by name gets the highest."""
     if "algorithm" in op.attributes:
         return Precision.HIGHEST
     match op.attributes.get("precision_config"):
@@ -153,7 +153,7 @@ def precision_of(op: ir.Op) -> Precision:
 
 
 def contracted(frame: Frame, op: ir.Op, attrs: DotAttrs, lhs: Tensor, rhs: Tensor, *, is_result: bool = True) -> Tensor:
-    """A product of two tensors: the op's result in the type that it sums in, or something else of that type."""
+    """A product of two tensors in the type that the op sums in; `is_result`: its shape has to agree with the text."""
     pairs = [*zip(attrs.lhs_batch, attrs.rhs_batch, strict=True)]
     pairs += zip(attrs.lhs_contract, attrs.rhs_contract, strict=True)
     for a, b in pairs:

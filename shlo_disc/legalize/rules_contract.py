@@ -1,4 +1,4 @@
-"""StableHLO to DHLO: products that are spelled otherwise: einsum and ragged_dot."""
+"""StableHLO to DHLO: einsum and ragged_dot, as products."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COUNT = DType.I32
 
 
 def _einsum(frame: Frame, op: ir.Op) -> Sequence[Bound]:
-    """One operand (`unary_einsum`) or two: what only one of them has is summed first, the rest is a product."""
+    """One operand (`unary_einsum`) or two: dims of only one operand are summed first, the rest is a product."""
     compose, operands = Composer(frame, op.span), frame.tensors(op.operands)
     letters, result = _letters(op, operands)
     terms = list[tuple[Tensor, str]]()
@@ -41,7 +41,7 @@ def _einsum(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 
 def _letters(op: ir.Op, operands: Sequence[Tensor]) -> tuple[list[str], str]:
-    """A letter for each dim of each operand and of the result; `...` stands for as many as are left."""
+    """A letter for each dim of each operand and of the result; `...` expands to the remaining dims."""
     config = string(op, "einsum_config").replace(" ", "")
     inputs, arrow, result = config.partition("->")
     terms = inputs.split(",")
@@ -61,7 +61,7 @@ def _letters(op: ir.Op, operands: Sequence[Tensor]) -> tuple[list[str], str]:
 
 
 def _diagonal(compose: Composer, x: Tensor, names: str) -> tuple[Tensor, str]:
-    """Keep the elements at which dims of one letter have one index."""
+    """Take the diagonal of dims that share a letter."""
     for k in range(len(names) - 1, -1, -1):
         if (first := names.index(names[k])) == k:
             continue
@@ -97,10 +97,10 @@ def _product(frame: Frame, op: ir.Op, terms: Sequence[tuple[Tensor, str]], resul
 
 
 def _ragged_dot(frame: Frame, op: ir.Op) -> Sequence[Bound]:
-    """A product in which the places along one dim of `lhs` belong to groups of so many each, in order.
+    """A product in which one dim of `lhs` is cut into consecutive groups of given sizes.
 
-    What belongs to another group counts as 0. Groups of a free dim meet their own part of `rhs`: the group is one more
-    dim to sum over. Groups of a contracted dim give one product each. Groups of batches change nothing.
+    Elements of other groups count as 0. Groups of a free dim use their own part of `rhs`: the group is an additional
+    contracted dim. Groups of a contracted dim give one product each. Groups of a batch dim change nothing.
     """
     lhs, rhs, sizes = frame.tensors(op.operands)
     fields, compose = Fields(op, "ragged_dot_dimension_numbers"), Composer(frame, op.span)
@@ -127,16 +127,16 @@ def _ragged_dot(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 
 def _later(dims: Sequence[int]) -> tuple[int, ...]:
-    """Where dims are once there is one in front."""
+    """The positions of dims after a dim is added in front."""
     return tuple(k + 1 for k in dims)
 
 
 def _by_group(compose: Composer, x: Tensor, dim: int, sizes: Tensor, outer: Sequence[int]) -> Tensor:
-    """One copy of `x` for each group, in front: 0 where the place along `dim` is not the group's.
+    """Copy `x` for each group along a new first dim, with 0 where the index along `dim` is outside the group.
 
-    `sizes` has the sizes of groups along its last dim; before it, dims for `outer` dims of `x`, or none.
+    `sizes` has the sizes of groups along its last dim; its other dims, if any, correspond to `outer` dims of `x`.
     """
-    if sizes.dtype.bits < _COUNT.bits:  # sums of sizes do not wrap around a narrower type
+    if sizes.dtype.bits < _COUNT.bits:  # so that sums of sizes do not wrap around
         sizes = compose.convert(sizes, _COUNT)
     shape: Shape = (sizes.shape[-1], *x.shape)
     places = (*_later(outer[: len(sizes.shape) - 1]), 0)
@@ -151,7 +151,7 @@ def _by_group(compose: Composer, x: Tensor, dim: int, sizes: Tensor, outer: Sequ
 
 
 def _running_sum(compose: Composer, x: Tensor) -> Tensor:
-    """The sums of the elements up to each along the last dim: there are few, so each is summed by itself."""
+    """Inclusive prefix sums along the last dim; it is short, so each is summed separately."""
     rank = len(x.shape)
     shape = (*x.shape, x.shape[-1])
     copies = compose.broadcast(x, (*range(rank - 1), rank), shape)

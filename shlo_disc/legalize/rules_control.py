@@ -25,7 +25,7 @@ def _call(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     return frame.call(string(op, "callee"), [frame.bound(x) for x in op.operands], op.span)
 
 
-# What JAX exports CHLO's ops as. Later versions of one may mean something else; JAX 0.10 writes the first of all.
+# Composites as which JAX exports CHLO ops, at version 1, which JAX 0.10 writes; later versions may differ in meaning.
 _RECOMPOSED = frozenset({
     "chlo.acos", "chlo.acosh", "chlo.asin", "chlo.asinh", "chlo.atanh", "chlo.cosh", "chlo.erf", "chlo.sinh",
     "chlo.top_k",
@@ -35,7 +35,7 @@ _RECOMPOSED = frozenset({
 def _composite(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     """Take the op of CHLO that a composite stands for, as XLA does, else its decomposition.
 
-    Decompositions are coarser (sinh in f32 by 13 units in the last place) and many ops long.
+    Decompositions are less accurate (sinh in f32 by 13 units in the last place) and many ops long.
     """
     if (name := string(op, "name")) in _RECOMPOSED and integer(op, "version", 0) == 1:
         recomposed = replace(op, name=name, attributes=dictionary(op, "composite_attributes"))
@@ -55,7 +55,7 @@ def _while(frame: Frame, op: ir.Op) -> Sequence[Bound]:
             return _guarded_while(frame, op, first)
     for region in (condition, body):
         for value, bound, changes in zip(region.block.arguments, initial, varies, strict=True):
-            if not changes:  # the loop hands it on as it is
+            if not changes:  # loop-invariant
                 frame.bind(value, bound)
     made = outlined_while if op in outliner.ops else _inline_while
     results = iter(made(frame, op, varies))
@@ -63,7 +63,7 @@ def _while(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 
 def _inline_while(frame: Frame, op: ir.Op, varies: Sequence[bool]) -> tuple[Tensor, ...]:
-    """The results that vary of a loop that knows all its sizes. Raises `NeedsOutlining` if it does not."""
+    """The varying results of a loop whose sizes are all known. Raises `NeedsOutlining` if they are not."""
     condition, body = op.regions
     carries = [frame.tensor(x) for x, changes in zip(op.operands, varies, strict=True) if changes]
     types = [(x.shape, x.dtype) for x in carries]
@@ -74,14 +74,14 @@ def _inline_while(frame: Frame, op: ir.Op, varies: Sequence[bool]) -> tuple[Tens
         turns = _loop_body(frame, body, varies, types, varies)
         demands = len(frame.build.checks) > len(asked.checks) or _may_be_negative(frame, turns)
         if demands and op is not frame.legalizer.around and not _has_a_turn(frame, op, before):
-            raise NeedsGuard(op)  # what a turn demands counts if there is one
+            raise NeedsGuard(op)  # the demands of an iteration apply only if there is one
     if not all(map(partial(_same_shape, frame), turns.arguments, turns.results)):
         raise NeedsOutlining(op)
     return frame.build.emit("d_while", carries, NoAttrs(), types, op.span, (asks, turns))
 
 
 def _has_a_turn(frame: Frame, op: ir.Op, before: Learned) -> bool:
-    """Whether sizes alone say, by what was known `before` the loop, that it has a turn."""
+    """Whether the facts known `before` the loop prove that it has an iteration."""
     build, after = frame.build, frame.build.learned
     build.go_back(before)
     build.begin()
@@ -96,7 +96,7 @@ def _is_true(value: Bound) -> bool:
 
 
 def _first_condition(frame: Frame, op: ir.Op) -> Bound:
-    """Whether a loop has a turn."""
+    """The condition of a loop on its initial values: whether it has an iteration."""
     block = op.regions[0].block
     for value, operand in zip(block.arguments, op.operands, strict=True):
         frame.bind(value, frame.bound(operand))
@@ -104,7 +104,7 @@ def _first_condition(frame: Frame, op: ir.Op) -> Bound:
 
 
 def _guarded_while(frame: Frame, op: ir.Op, first: Bound) -> Sequence[Bound]:
-    """The results of a loop that has a turn if `first` says so: without one nothing in it is looked at."""
+    """The results of a loop guarded by its `first` condition: its demands apply only if it has an iteration."""
     build, guard = frame.build, frame.legalizer.outliner.guards[op]
     selector = build.one("convert", (build.materialized(first, op.span),), NoAttrs(), (), DType.I32, op.span)
     return outlined_case(frame, op, selector, guard, is_guard=True)
@@ -117,7 +117,7 @@ def _loop_body(
     types: Sequence[tuple[Shape, DType]],
     returned: Sequence[bool] | None,
 ) -> Body:
-    """The condition (`returned` is None: all that it returns) or the body of a loop."""
+    """The condition (`returned` is None: return everything) or the body of a loop."""
     build, block = frame.build, region.block
     build.begin()
     values = [x for x, changes in zip(block.arguments, varies, strict=True) if changes]
@@ -164,14 +164,14 @@ def _case(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     with frame.build.within(op):
         bodies = tuple(frame.body(region, ()) for region in regions)
         if _demands_differ(frame, regions, bodies, before):
-            raise NeedsOutlining(op)  # the demands of the branch that runs count
+            raise NeedsOutlining(op)  # only the demands of the branch that runs apply
     columns = zip(*(body.results for body in bodies), strict=True)
     types = [(_shape_of_branches(frame, op, k, branch), branch[0].dtype) for k, branch in enumerate(columns)]
     return frame.build.emit("d_case", (selector,), NoAttrs(), types, op.span, bodies)
 
 
 def _demands_differ(frame: Frame, regions: Sequence[ir.Region], bodies: Sequence[Body], before: Learned) -> bool:
-    """Whether a branch demands something of sizes that another one does not, and nobody did before."""
+    """Whether a branch has a demand on sizes that another branch lacks and that was not made before."""
     build, after = frame.build, frame.build.learned
     if any(map(partial(_may_be_negative, frame), bodies)):
         return True
@@ -187,13 +187,13 @@ def _demands_differ(frame: Frame, regions: Sequence[ir.Region], bodies: Sequence
 
 
 def _may_be_negative(frame: Frame, body: Body) -> bool:
-    """Whether a size in a body may be negative: that is demanded of all sizes."""
+    """Whether a size in a body may be negative; then the body has to demand that it is not."""
     sizes = {size for op in body.walk() for x in op.results for size in x.shape if size.constant is None}
     return not all(frame.build.facts.at_least(size, 0).is_true for size in sizes)
 
 
 def _shape_of_branches(frame: Frame, op: ir.Op, number: int, branches: Sequence[Tensor]) -> Shape:
-    """The shape of a result. Where a size differs from branch to branch, it is read which one runs."""
+    """The shape of a result. Where a size differs between branches, the branch index is read as a dim."""
     facts, first = frame.build.facts, branches[0].shape
     shape = list[Dim]()
     for axis, size in enumerate(first):
@@ -208,7 +208,7 @@ def _shape_of_branches(frame: Frame, op: ir.Op, number: int, branches: Sequence[
 
 
 def _running(frame: Frame, op: ir.Op) -> Sequence[Dim]:
-    """For each branch in the order of their numbers, 1 if it runs, else 0."""
+    """For each branch by its number, 1 if it runs, else 0."""
     (chosen,) = frame.dims(op.operands[0], op)
     others = [maximum(0, minimum(1 - (chosen - k), 1 + (chosen - k))) for k in range(len(op.regions) - 1)]
     return [*others, 1 - sum(others, ZERO)]

@@ -1,4 +1,4 @@
-"""StableHLO to DHLO: custom calls whose targets the compiler knows. A user's function computes all others."""
+"""StableHLO to DHLO: custom calls of known targets. Functions registered by users compute all others."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def _dynamic_reduce_window(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 
 def _identity(frame: Frame, op: ir.Op) -> Sequence[Bound]:
-    """The operands themselves; what follows them states shapes."""
+    """Return the operands; further operands state shapes."""
     demand_count("results", len(op.results), range(1, max(1, len(op.operands)) + 1), op)
     return [frame.bound(x) for x in op.operands[: len(op.results)]]
 
 
 def _resharded(frame: Frame, op: ir.Op) -> Sequence[Bound]:
-    """The same tensors, as each device sees them: on one device, the same."""
+    """Convert between global and per-device tensors, which are the same on one device."""
     for x, result in zip(op.operands, op.results, strict=False):
         if tensor_type(x.type, op.span).shape != tensor_type(result.type, op.span).shape:
             target = string(op, "call_target_name")
@@ -63,7 +63,7 @@ def _nothing(_frame: Frame, _op: ir.Op) -> Sequence[Bound]:
 
 
 def _buffer(frame: Frame, op: ir.Op) -> Sequence[Bound]:
-    """Memory that nobody has written to (`jax.lax.empty`): zeros, so that calls repeat."""
+    """Uninitialized memory (`jax.lax.empty`): zeros, so that calls are reproducible."""
     return [Composer(frame, op.span).full(0, static_shape(op), result_dtype(op))]
 
 
@@ -91,7 +91,7 @@ CUSTOM: Mapping[str, Rule] = {
 
 
 def op_of_target(target: str) -> str:
-    """The op that a target `mhlo.*` stands for, if it is one: before there was CHLO's, JAX wrote `mhlo.erf`."""
+    """The CHLO op of a target `mhlo.*`, else an empty name: JAX wrote `mhlo.erf` before CHLO had the op."""
     return f"chlo.{target.removeprefix('mhlo.')}" if target.startswith("mhlo.") else ""
 
 

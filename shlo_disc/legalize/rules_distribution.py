@@ -1,4 +1,4 @@
-"""StableHLO to DHLO: ops between processes, where there is one: nothing moves, and its number is 0."""
+"""StableHLO to DHLO: distribution ops where there is one process: its number is 0, and nothing is sent."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def _number(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 
 def _same(frame: Frame, op: ir.Op) -> Sequence[Bound]:
-    """An op that says where values are or when they arrive, not what they are."""
+    """An op about where values are or when they arrive: an identity."""
     return [frame.bound(x) for x in op.operands[: len(op.results)]]
 
 
 def _inlined(frame: Frame, op: ir.Op) -> Sequence[Bound]:
-    """An op around a region that computes with the op's operands: at once, and each whole."""
+    """Inline the region of an op; its arguments are the whole operands."""
     (block,) = op.regions[0].blocks
     for argument, operand in zip(block.arguments, op.operands, strict=True):
         if argument.type != operand.type:

@@ -42,7 +42,7 @@ def _shape(frame: Frame, op: ir.Op, tensors: Sequence[Tensor]) -> Shape:
 
 
 def demand_meaning(op: ir.Op, name: str, x: Tensor) -> None:
-    """Refuse an elementwise function of elements that its op takes and no specification gives a meaning for."""
+    """Refuse an elementwise function on a type that its op accepts but that no specification defines."""
     dtype, reference = x.dtype, BY_NAME[name].reference
     if not reference.takes(dtype):
         raise UnsupportedOpError(
@@ -103,7 +103,7 @@ def _bitcast(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     return [frame.build.one("bitcast_convert", (x,), NoAttrs(), shape, dtype, op.span)]
 
 
-COUNTED = 8  # a literal 0, 1, 2 … that is so long says of its elements what indices are, as in masks of windows
+COUNTED = 8  # from this length on, literals 0, 1, 2 … become iotas, such as indices in masks of windows
 
 
 def _constant(frame: Frame, op: ir.Op) -> Sequence[Bound]:
@@ -138,7 +138,7 @@ def _same(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 
 def _as_read(lhs: Dim, relation: Relation, rhs: Dim) -> tuple[Dim, Relation, Dim]:
-    """Write a comparison with a number without terms below zero, as people do: `-s + 512 >= 0` reads `s <= 512`."""
+    """Move negative terms of a comparison with a number to the other side: `-s + 512 >= 0` reads `s <= 512`."""
     if rhs.constant is None:
         return lhs, relation, rhs
     difference = lhs - rhs

@@ -1,7 +1,7 @@
 """StableHLO to DHLO: linear algebra by the custom calls that JAX exports for other platforms than the CPU.
 
-jaxlib's handlers for GPUs take the operands of LAPACK's in the same order; what differs is how options are spelled, and
-a few results. `Qr`, `Eigh` and their like are XLA's own names, which JAX exports for TPUs.
+jaxlib's handlers for GPUs take LAPACK's operands in the same order; the spelling of options and a few results differ.
+`Qr`, `Eigh` and similar are XLA's own names, which JAX exports for TPUs.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _composer(call: LibraryCall) -> Composer:
 
 
 def _jacobi(call: LibraryCall) -> Sequence[Tensor]:
-    """Give v instead of v^H, and vectors even if they are not asked for, as cuSOLVER's gesvdj and gesvdp do."""
+    """Return v instead of v^H, and vectors even if they are not requested, as cuSOLVER's gesvdj and gesvdp do."""
     (a,), (m, n) = call.operands, call.sizes
     job, rank, batch = "A" if call.flag("full_matrices") else "S", minimum(*call.sizes), call.batch
     columns, rows = (m, n) if job == "A" else (rank, rank)
@@ -59,7 +59,7 @@ def _sides(call: LibraryCall) -> str:
 
 
 def _geev(call: LibraryCall) -> Sequence[Tensor]:
-    """Give complex eigenvalues, and vectors of the matrix's own type: real ones are packed as LAPACK packs them."""
+    """Return complex eigenvalues, and vectors of the matrix's own type: real ones are packed as LAPACK packs them."""
     jobs = _sides(call)
     values, vectors, info = eigen(call, jobs)
     if not call.dtype.is_complex:
@@ -76,7 +76,7 @@ def _hybrid_eigen(call: LibraryCall) -> Sequence[Tensor]:
 
 
 def _packed(call: LibraryCall, v: Tensor, imaginary: Tensor) -> Tensor:
-    """The real parts of a pair of conjugate eigenvectors, then the imaginary parts of the first, which has them > 0."""
+    """Pack conjugate eigenvectors: the real parts, then the imaginary parts of the first (eigenvalue imag > 0)."""
     compose, rank = _composer(call), len(v.shape)
     real, imag = compose.parts(v)
     below = compose.compare(Direction.LT, imaginary, 0)
@@ -85,7 +85,7 @@ def _packed(call: LibraryCall, v: Tensor, imaginary: Tensor) -> Tensor:
 
 
 def _gtsv2(call: LibraryCall) -> Sequence[Tensor]:
-    """Give the solution alone."""
+    """Return the solution alone."""
     solve, _ = ROUTINES["gtsv"]
     return solve(call)[3:4]
 
@@ -116,7 +116,7 @@ def _syrk(call: LibraryCall) -> Sequence[Tensor]:
 
 
 def _cholesky_update(call: LibraryCall) -> Sequence[Tensor]:
-    """The upper factor of `r^T r + w w^T`, and what is left of `w`."""
+    """The upper factor of `r^T r + w w^T`, and the overwritten `w`."""
     r, w = call.operands
     return call.emit("d_cholesky_update", LapackAttrs(), [(r.shape, r.dtype), (w.shape, w.dtype)])
 
@@ -125,7 +125,7 @@ def _cholesky_update(call: LibraryCall) -> Sequence[Tensor]:
 
 
 def _lu(call: LibraryCall) -> Sequence[Tensor]:
-    """Give interchanges from 0, and the permutation that they are."""
+    """Return 0-based interchanges, and the permutation that they make up."""
     factorize, _ = ROUTINES["getrf"]
     factors, pivots, _ = factorize(call)
     from_zero = _composer(call).add(pivots, -1)

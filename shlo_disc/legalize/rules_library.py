@@ -1,4 +1,4 @@
-"""StableHLO to DHLO: Fourier transforms, and custom calls that users' functions compute."""
+"""StableHLO to DHLO: Fourier transforms, and custom calls that registered functions compute."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _fft(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     (x,), lengths = frame.tensors(op.operands), integers(op, "fft_length")
     transform, rank = Transform(string(op, "fft_type")), len(lengths)
     sizes = list(map(const, lengths))
-    halved = const(lengths[-1] // 2 + 1 if lengths[-1] else 0)  # a line of real numbers has a symmetric transform
+    halved = const(lengths[-1] // 2 + 1 if lengths[-1] else 0)  # the transform of a line of real numbers is symmetric
     taken = [*sizes[:-1], halved if transform is Transform.IRFFT else sizes[-1]]
     for size, length in zip(x.shape[-rank:], taken, strict=True):
         frame.build.demand_equal(size, length, "the last sizes of a tensor are those that fft transforms", op.span)
@@ -50,7 +50,7 @@ def _fft(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     return [frame.build.one("d_fft", (x,), FftAttrs(transform, rank), shape, result_dtype(op), op.span)]
 
 
-# Why the compiler computes nothing for the targets of these names, or that begin so and end in *.
+# Why targets are not supported, by name; a final * matches any suffix.
 _ELSEWHERE = "the text does not hold the function, which lives in the process that exported the program"
 _KERNEL = "its kernel is written for other hardware"
 _STRUCTURE = "its configuration is the memory of a C++ structure of JAX's plugin for GPUs"
@@ -87,12 +87,12 @@ _OWN_TARGET = (
 
 
 def reason_against(target: str) -> str:
-    """Why the compiler computes nothing for a target, if there is more to say than that nobody has registered it."""
+    """Why a target is not supported, or empty if the only reason is that it is not registered."""
     return next((reason for name, reason in REFUSED.items() if fnmatchcase(target, name)), "")
 
 
 def custom_call(frame: Frame, op: ir.Op) -> Sequence[Bound]:
-    """A custom call of a target that the compiler does not know: a function that a user registers computes it."""
+    """A custom call of an unknown target, computed by a function that a user registers."""
     target = string(op, "call_target_name")
     if not is_registered(target):
         reason = reason_against(target)
@@ -113,7 +113,7 @@ def custom_call(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 
 def _shape(frame: Frame, op: ir.Op, k: int, sizes: Sequence[int]) -> Shape:
-    """The shape of a result: what the text states, or the operand that gives it."""
+    """The shape of a result, from the text or from its shape operand."""
     if sizes:
         return asked_shape(frame, op, op.operands[sizes[k]], k)
     shape = tensor_type(op.results[k].type, op.span).shape
@@ -127,7 +127,7 @@ def _shape(frame: Frame, op: ir.Op, k: int, sizes: Sequence[int]) -> Shape:
 
 
 def _aliases(op: ir.Op) -> Iterator[tuple[int, int]]:
-    """Results that share memory with an operand, and which."""
+    """Results that share memory with an operand, as (result, operand)."""
     match op.attributes.get("output_operand_aliases"):
         case ArrayAttr(items=items):
             for item in items:
@@ -142,7 +142,7 @@ def _aliases(op: ir.Op) -> Iterator[tuple[int, int]]:
 
 
 def _entries(op: ir.Op) -> Iterator[tuple[str, Plain]]:
-    """The attributes that a function gets: the entries of the backend's configuration, or all of it if it is text."""
+    """The attributes that a function gets: the entries of the backend configuration, or all of it if it is text."""
     for name in ("backend_config", "mhlo.backend_config"):
         match op.attributes.get(name):
             case StringAttr(value=text) if text:

@@ -1,6 +1,6 @@
 """StableHLO to DHLO: cholesky, triangular_solve, and the custom calls by which JAX reaches LAPACK.
 
-Only the `_ffi` names of today's jaxlib are known: it has no others any more.
+Only `_ffi` names are supported: current jaxlib has no others.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TRANSPOSES = {"NO_TRANSPOSE": "N", "TRANSPOSE": "T", "ADJOINT": "C"}
 
 
 def _in_lapack_types(frame: Frame, tensors: Sequence[Tensor], op: ir.Op) -> list[Tensor]:
-    """LAPACK has no narrow floats: they are computed in f32."""
+    """Convert floats narrower than f32 to f32: LAPACK has no narrower ones."""
     return [
         x if x.dtype in LETTERS else frame.build.one("convert", (x,), NoAttrs(), x.shape, DType.F32, op.span)
         for x in tensors
@@ -116,7 +116,7 @@ def _ormqr(call: LibraryCall) -> Sequence[Tensor]:
     build.demand_equal(rows, c.shape[-2 if side == "L" else -1], "reflectors have the size of what they reflect", span)
     for size, what in ((rows, "rows"), (columns, "columns")):
         build.demand_at_least(size, count, f"reflectors are at most as many as {what}", span)
-    if not build.facts.equal(columns, count).is_true:  # what follows them is no reflector, and not for LAPACK to see
+    if not build.facts.equal(columns, count).is_true:  # columns beyond the reflectors are not passed to LAPACK
         rank = len(a.shape)
         attrs = SliceAttrs((ZERO,) * rank, (ONE,) * rank)
         a = build.one("d_slice", (a,), attrs, (*a.shape[:-1], count), a.dtype, span)
@@ -125,7 +125,7 @@ def _ormqr(call: LibraryCall) -> Sequence[Tensor]:
 
 
 def singular(name: str) -> CallRule:
-    """Singular values: results are what is left of a, s, u, v^H, info."""
+    """Singular values: results are the overwritten a (undefined here), s, u, v^H, info."""
 
     def rule(call: LibraryCall) -> Sequence[Tensor]:
         (a,), (m, n), job = call.operands, call.sizes, call.job()
@@ -153,7 +153,7 @@ def _syevd(call: LibraryCall) -> Sequence[Tensor]:
 
 
 def symmetric(call: LibraryCall, options: str) -> Sequence[Tensor]:
-    """Eigenvectors if they are asked for, eigenvalues and info; `options` are job (V or N) and uplo."""
+    """Eigenvectors if requested, eigenvalues and info; `options` are job (V or N) and uplo."""
     (a,), n = call.operands, call.sizes[0]
     vectors, values, info = (a.shape, a.dtype), ((*call.batch, n), a.dtype.part), (call.batch, _INFO)
     wanted = [vectors, values, info] if options[0] == "V" else [values, info]
@@ -168,7 +168,7 @@ def _sytrd(call: LibraryCall) -> Sequence[Tensor]:
 
 
 def eigen(call: LibraryCall, jobs: str) -> tuple[list[Tensor], list[Tensor], Tensor]:
-    """Eigenvalues (real ones in two parts), the left and right vectors that `jobs` (V or N each) ask for, and info."""
+    """Eigenvalues (two parts for real types), the left and right vectors requested in `jobs` (V or N each), info."""
     (a,), n = call.operands, call.sizes[0]
     values = [((*call.batch, n), a.dtype)] * (1 if a.dtype.is_complex else 2)
     vectors = [(a.shape, _TO_COMPLEX[a.dtype])] * jobs.count("V")
@@ -177,7 +177,7 @@ def eigen(call: LibraryCall, jobs: str) -> tuple[list[Tensor], list[Tensor], Ten
 
 
 def with_undefined(call: LibraryCall, first: int, jobs: str, vectors: Sequence[Tensor]) -> list[Tensor]:
-    """The vectors in their places: results from number `first` on, and undefined where none are asked for."""
+    """Place the vectors among the results from number `first` on; results that are not requested are undefined."""
     found = iter(vectors)
     return [next(found) if job == "V" else call.undefined(k) for k, job in enumerate(jobs, start=first)]
 

@@ -27,7 +27,7 @@ from shlo_disc.limits import MOST_JOINED
 
 
 def stated(frame: Frame, op: ir.Op, shape: Sequence[Dim], k: int = 0) -> Shape:
-    """Hold a result's computed shape against the text."""
+    """Demand that a result's computed shape agrees with the text."""
     return frame.build.declared(shape, op.results[k].type, f"the result of {op.name}", op.span)
 
 
@@ -61,12 +61,12 @@ def _broadcast_in_dim(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 
 def _shape_operand(frame: Frame, op: ir.Op) -> Shape:
-    """The result's shape: what the second operand says, or what the text states."""
+    """The result's shape: from the second operand if there is one, else from the text."""
     return asked_shape(frame, op, op.operands[1]) if len(op.operands) > 1 else static_shape(op)
 
 
 def asked_shape(frame: Frame, op: ir.Op, sizes: ir.Value, k: int = 0) -> Shape:
-    """The shape that an operand asks for."""
+    """The shape that a shape operand gives."""
     shape = stated(frame, op, frame.dims(sizes, op), k)
     for size in shape:
         frame.build.demand_at_least(size, 0, f"the result of {op.name} has no negative sizes", op.span)
@@ -90,7 +90,7 @@ def _broadcast(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 
 def reshape(frame: Frame, x: Tensor, shape: Shape, span: Span) -> Tensor:
-    """Reshape; demand that the number of elements stays."""
+    """Reshape; demand that the number of elements is kept."""
     build = frame.build
     shape = tuple(map(build.facts.canonical, shape))
     if x.shape == shape:
@@ -130,7 +130,7 @@ def _concatenate(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     around = [(*x.shape[:dim], ONE, *x.shape[dim + 1 :]) for x in tensors]
     shape = list(frame.build.same_shape(around, "concatenate keeps the other sizes", op.span))
     attrs, dtype = ConcatenateAttrs(dim), tensors[0].dtype
-    while len(tensors) > MOST_JOINED:  # an element is a choice among all, and each begins at a sum of sizes
+    while len(tensors) > MOST_JOINED:  # each element selects among all operands, whose starts are sums of sizes
         width = ceil(len(tensors) / ceil(len(tensors) / MOST_JOINED))
         parts = [tensors[first : first + width] for first in range(0, len(tensors), width)]
         shapes = [(*shape[:dim], total(x.shape[dim] for x in part), *shape[dim + 1 :]) for part in parts]
@@ -161,7 +161,7 @@ def _real_dynamic_slice(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 
 def _computed_slice(frame: Frame, op: ir.Op, starts: Tensor, sizes: Sequence[Dim]) -> Tensor:
-    """A slice from a place that data decides; JAX writes its limits as the starts plus the sizes, which are known."""
+    """A slice from a data-dependent start; JAX writes its limits as the starts plus known sizes."""
     x = frame.tensor(op.operands[0])
     scalars = tuple(_element_of(frame, starts, k, op.span) for k in range(len(x.shape)))
     shape = stated(frame, op, sizes)
@@ -198,7 +198,7 @@ def _count(length: Dim, stride: Dim) -> Dim:
 
 
 def _set_dimension_size(frame: Frame, op: ir.Op) -> Sequence[Bound]:
-    """Keep the first elements along a dim: what lies beyond them is no part of the result."""
+    """Keep the first elements along a dim; the others are no part of the result."""
     x, dim = frame.tensor(op.operands[0]), integer(op, "dimension")
     (count,) = frame.dims(op.operands[1], op)
     limits = [count if k == dim else size for k, size in enumerate(x.shape)]
@@ -227,10 +227,10 @@ def demand_indexed(
     numbers: tuple[int, int],
     batches: Iterable[tuple[int, int]],
 ) -> None:
-    """What a gather, or a scatter, needs of the sizes of its indices.
+    """Demand what a gather or a scatter needs of the sizes of its indices.
 
-    `numbers`: the dim of the indices along which those of one place stand, and how many these are. `batches`: the dims
-    that the tensor and its indices share.
+    `numbers`: the index vector dim, and the size it needs. `batches`: batch dims, as (dim of the tensor, dim of the
+    indices).
     """
     place, count = numbers
     if place < len(indices):
@@ -244,7 +244,7 @@ def demand_indexed(
 
 
 def _fits(frame: Frame, op: ir.Op, window: Sequence[Dim], shape: Sequence[Dim]) -> None:
-    """What is read or written at a computed place must not be larger than the tensor."""
+    """Demand that a window at a computed place is not larger than the tensor."""
     for part, size in zip(window, shape, strict=True):
         frame.build.demand_at_least(part, 0, f"the window of {op.name} has no negative sizes", op.span)
         frame.build.demand_at_least(size, part, f"the window of {op.name} is at most its operand", op.span)

@@ -32,15 +32,15 @@ class _Normalization:
     epsilon: float
 
     def along(self, numbers: Tensor) -> Tensor:
-        """Repeat what there is one of for each feature."""
+        """Broadcast one number per feature to the operand's shape."""
         return self.compose.broadcast(numbers, (self.feature,), self.x.shape)
 
     def sum(self, x: Tensor) -> Tensor:
-        """Add up each feature."""
+        """Sum over each feature."""
         return self.compose.sum(x, [k for k in range(len(x.shape)) if k != self.feature])
 
     def count(self) -> Tensor:
-        """How many elements each feature has, once for each feature."""
+        """The number of elements of a feature, as a vector over features."""
         others = product(size for k, size in enumerate(self.x.shape) if k != self.feature)
         return self.compose.broadcast(self.compose.size(others, self.x.dtype), (), (self.x.shape[self.feature],))
 
@@ -49,7 +49,7 @@ class _Normalization:
         return self.compose.divide(self.sum(x), self.count())
 
     def applied(self, centered: Tensor, scale: Tensor, offset: Tensor, variance: Tensor) -> Tensor:
-        """Bring what is centered to the scale and the offset of its feature."""
+        """Apply the scale and the offset of each feature to centered numbers."""
         compose = self.compose
         factor = compose.multiply(scale, self.inverse_deviation(variance))
         return compose.add(compose.multiply(centered, self.along(factor)), self.along(offset))

@@ -1,4 +1,4 @@
-"""StableHLO to DHLO: loops and branches whose regions are programs of their own."""
+"""StableHLO to DHLO: loops and branches whose regions are separate programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shlo_disc.legalize.outline import NextTurn, Outline, size_of
 
 
 def outlined_while(frame: Frame, op: ir.Op, varies: Sequence[bool]) -> tuple[Tensor, ...]:
-    """The results of a loop that vary; what does not is bound in its regions already, and captured."""
+    """The varying results of a loop; loop invariants are bound in its regions already, and captured."""
     condition, body = (region.block for region in op.regions)
     turn = NextTurn(condition, tuple(varies))
     capture = _Capture(frame, op, [frame.tensor(x) for x in turn.of(op.operands)])
@@ -38,7 +38,7 @@ def outlined_while(frame: Frame, op: ir.Op, varies: Sequence[bool]) -> tuple[Ten
 def outlined_case(
     frame: Frame, op: ir.Op, selector: Tensor, regions: Sequence[ir.Region], *, is_guard: bool = False
 ) -> tuple[Tensor, ...]:
-    """The results of branches of which only the one that runs is looked at."""
+    """The results of branches; the demands of a branch apply only if it runs."""
     capture = _Capture(frame, op, [selector])
     for number, region in enumerate(regions):
         capture.add(number, f"branch{number}", region.block, ())
@@ -52,7 +52,7 @@ def outlined_case(
 
 
 def _common(frame: Frame, sizes: Sequence[Dim | None]) -> Dim | None:
-    """The size that all of these are, if it is known to be one."""
+    """The size that all of these provably equal, else None."""
     first = sizes[0]
     if first is None or not all(size is not None and frame.build.facts.equal(first, size).is_true for size in sizes):
         return None
@@ -61,7 +61,7 @@ def _common(frame: Frame, sizes: Sequence[Dim | None]) -> Dim | None:
 
 @dataclass(slots=True)
 class _Capture:
-    """The operands of an op that runs programs: those that its text has, then what its regions use of outside."""
+    """The operands of an op that runs programs: its own, then the values that its regions capture."""
 
     frame: Frame
     op: ir.Op
@@ -85,7 +85,7 @@ class _Capture:
         *,
         next_turn: NextTurn | None = None,
     ) -> None:
-        """A region that has arguments of its `own`: the first operands."""
+        """Add a region whose `own` arguments are the first operands."""
         used = _free([block], own)
         if next_turn is not None:
             condition = next_turn.condition
@@ -117,11 +117,11 @@ class _Capture:
         return self._places[tensor]
 
     def programs(self) -> tuple[Program, ...]:
-        """The regions, legalized."""
+        """The legalized regions."""
         return tuple(map(self.frame.legalizer.outliner.program, self.outlines))
 
     def sizes_of(self, number: int, program: Program, result: int) -> Sequence[Dim | None]:
-        """The sizes of a result of a program, those that follow from sizes of what it takes."""
+        """The sizes of a program's result that follow from sizes of its arguments; None for others."""
         takes = self.takes[number]
         given = {raw.symbol: self.operands[takes[raw.argument]].shape[raw.axis] for raw in program.raw_dims}
         shape = program.returned[result].shape
@@ -129,7 +129,7 @@ class _Capture:
 
 
 def _sizes(first: int, taken: Sequence[tuple[ir.Value, Tensor]]) -> dict[Sym, Dim]:
-    """What sizes around an op are called in an outline: sizes of what it captures."""
+    """Sizes outside an op in terms of its outline: as sizes of captured tensors."""
     found = dict[Sym, Dim]()
     for number, (value, tensor) in enumerate(taken, start=first):
         for axis, (size, text) in enumerate(zip(tensor.shape, tensor_type(value.type, value.span).shape, strict=True)):
@@ -139,7 +139,7 @@ def _sizes(first: int, taken: Sequence[tuple[ir.Value, Tensor]]) -> dict[Sym, Di
 
 
 def _free(blocks: Sequence[ir.Block], own: Sequence[ir.Value]) -> Sequence[ir.Value]:
-    """The values that blocks use and neither make nor have as arguments of their `own`."""
+    """The free values of blocks: used, but neither computed inside nor among the `own` arguments."""
     made, used = set(own), dict[ir.Value, None]()
 
     def walk(inner: ir.Block) -> Iterator[ir.Op]:
@@ -157,7 +157,7 @@ def _free(blocks: Sequence[ir.Block], own: Sequence[ir.Value]) -> Sequence[ir.Va
 
 @dataclass(slots=True)
 class _ResultShapes:
-    """The shapes of the results: what the text states, what is known before the op, or a symbol that is read after."""
+    """The shapes of the results: sizes that the text states, that are known before the op, or symbols read after it."""
 
     frame: Frame
     op: ir.Op
@@ -167,7 +167,7 @@ class _ResultShapes:
     _sized: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
 
     def add(self, number: int, sizes: Sequence[Dim | None]) -> None:
-        """The next result, of which these sizes are known."""
+        """Add the next result; None stands for unknown sizes."""
         shape = list[Dim]()
         for axis, (size, text) in enumerate(zip(sizes, self._type(number).shape, strict=True)):
             if text is not None:
@@ -187,7 +187,7 @@ class _ResultShapes:
     def emit(
         self, name: str, capture: _Capture, programs: tuple[Program, ...], *, is_guard: bool = False
     ) -> tuple[Tensor, ...]:
-        """Append the op; its results, but for the last one, from which sizes are read."""
+        """Append the op; return its results without the last one, from which sizes are read."""
         attrs = OutlinedAttrs(programs, tuple(capture.takes), tuple(self._sized), is_guard)
         dtypes = [result.dtype for result in programs[-1].returned[: len(self._types)]]
         types = [*zip(self._types, dtypes, strict=True), ((const(len(self._symbols)),), DType.I64)]

@@ -81,7 +81,7 @@ def _truth(at_least_one: Dim) -> Dim:
 
 
 def _split_dim(shape: Shape) -> Dim:
-    """The dim that XLA's Threefry halves: the first of even size, or if there is none, the first of the largest."""
+    """The dim that XLA's Threefry halves: the first of even size, else the first of the largest size."""
     largest = maximum(ZERO, *shape)
     found = ZERO
     for k in range(len(shape) - 1, -1, -1):
@@ -94,7 +94,7 @@ def _split_dim(shape: Shape) -> Dim:
 
 
 def _pairs(shape: Shape, split: Dim) -> Dim:
-    """How many blocks of two words there are."""
+    """The number of blocks of two words."""
     if not shape:
         return ONE
     found = ZERO
@@ -104,11 +104,11 @@ def _pairs(shape: Shape, split: Dim) -> Dim:
     return found
 
 
-# rng: a distribution, from a state that nobody sees
+# rng: a distribution, from a hidden state
 
 
 def _rng(frame: Frame, op: ir.Op) -> Sequence[Bound]:
-    """Numbers that differ from op to op and from turn to turn of a loop, and not from call to call."""
+    """Numbers that differ between ops and between iterations of a loop, but not between calls."""
     shape = asked_shape(frame, op, op.operands[2])
     a, b, *turn = frame.tensors((*op.operands[:2], *op.operands[3:]))
     compose = _Draws(frame, op.span, tuple(turn))
@@ -129,12 +129,12 @@ def _rng(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 @dataclass(frozen=True, slots=True)
 class _Draws(Composer):
-    """What an `rng` composes; `turn`: the count of turns, if one of the program's is in a loop."""
+    """A composer for one `rng`; `turn`: the count of iterations, if an `rng` of the program is in a loop."""
 
     turn: tuple[Tensor, ...]
 
     def bits(self, shape: Shape, width: int) -> Tensor:
-        """Random bits that belong to this place of the program, whose number is the key, and to this turn."""
+        """Random bits of this draw of the program, whose number is the key, and of this iteration."""
         self.build.draws += 1
         words = (const(3 if self.turn else 2),)
         state = self.full(self.build.draws, words, DType.UI64)
@@ -145,14 +145,14 @@ class _Draws(Composer):
 
 
 def _uniform(compose: _Draws, shape: Shape, dtype: DType, mantissa: int) -> Tensor:
-    """Floats in [0, 1): as many random bits as the type that they are for holds."""
+    """Floats in [0, 1) with `mantissa` random bits."""
     bits = compose.bits(shape, dtype.bits)
     kept = compose.binary(BinaryFn.SHIFT_RIGHT_LOGICAL, bits, dtype.bits - mantissa)
     return compose.multiply(compose.convert(kept, dtype), math.ldexp(1.0, -mantissa))
 
 
 def _normal(compose: _Draws, shape: Shape, dtype: DType) -> Tensor:
-    """Box and Muller, "A note on the generation of random normal deviates" (1958)."""
+    """Normal deviates by Box and Muller, "A note on the generation of random normal deviates" (1958)."""
     mantissa = _MANTISSA_BITS[dtype]
     radius, angle = (_uniform(compose, shape, dtype, mantissa) for _ in range(2))
     above_zero = compose.add(radius, math.ldexp(1.0, -mantissa))
@@ -166,7 +166,7 @@ def _scaled(compose: Composer, x: Tensor, offset: Tensor, scale: Tensor) -> Tens
 
 
 def _whole_numbers(compose: _Draws, shape: Shape, a: Tensor, b: Tensor) -> Tensor:
-    """Integers in [a, b): random bits modulo how many there are, as XLA has it."""
+    """Integers in [a, b): random bits modulo b - a, as in XLA."""
     width = 64 if a.dtype.bits == 64 else 32
     signed, unsigned = DType(f"i{width}"), DType(f"ui{width}")
     low, high = (compose.bitcast(compose.convert(x, signed), unsigned) for x in (a, b))
@@ -176,7 +176,7 @@ def _whole_numbers(compose: _Draws, shape: Shape, a: Tensor, b: Tensor) -> Tenso
 
 
 def _threefry(frame: Frame, op: ir.Op) -> Sequence[Bound]:
-    """Threefry-2x32 of keys and blocks, word by word: what JAX calls on a GPU. What follows them states shapes."""
+    """Threefry-2x32 of words of keys and of blocks, as JAX calls it on GPUs. Further operands state shapes."""
     words = frame.tensors(op.operands[:4])
     for x in words:
         if x.dtype is not DType.UI32:

@@ -25,7 +25,7 @@ _COUNTER = DType.I64
 
 @dataclass(frozen=True, slots=True)
 class _Scan:
-    """A `while` over a counter: each round reads one slice of every input and writes one of every output."""
+    """A `while` over a counter: each iteration reads one slice of every input and writes one of every output."""
 
     frame: Frame
     op: ir.Op
@@ -35,12 +35,12 @@ class _Scan:
     backwards: bool
 
     def starts(self, number: Tensor, rank: int) -> tuple[Tensor, ...]:
-        """Where the slice of this round begins."""
+        """The start indices of slice `number`."""
         zero = self.compose.full(0, (), _COUNTER)
         return tuple(number if k == self.dim else zero for k in range(rank))
 
     def place(self, counter: Tensor) -> Tensor:
-        """Which slice a round is about."""
+        """The number of the slice that an iteration processes."""
         if not self.backwards:
             return counter
         return self.compose.subtract(self.compose.size(self.length - 1, _COUNTER), counter)
@@ -59,7 +59,7 @@ class _Scan:
         return self.frame.build.one("d_dynamic_update_slice", operands, NoAttrs(), x.shape, x.dtype, self.op.span)
 
     def slice_shapes(self, inputs: Sequence[Tensor], inits: Sequence[Tensor]) -> list[Shape]:
-        """What shapes a round returns, found by trying it out: the text may leave them open."""
+        """The shapes that an iteration returns, found by a trial build: the text may leave them open."""
         build, block = self.frame.build, self.op.regions[0].block
         build.begin()
         zero = self.compose.full(0, (), _COUNTER)
@@ -70,7 +70,7 @@ class _Scan:
         return found
 
     def condition(self, carries: Sequence[Tensor]) -> Body:
-        """Whether there is another round."""
+        """The condition: whether there is another iteration."""
         build = self.frame.build
         build.begin()
         arguments = [build.tensor(x.shape, x.dtype, self.op.span) for x in carries]
@@ -78,7 +78,7 @@ class _Scan:
         return build.end(arguments, (self.compose.compare(Direction.LT, arguments[0], length),))
 
     def body(self, inputs: Sequence[Tensor], carries: Sequence[Tensor], outputs: int) -> Body:
-        """One round; the carries are the counter, the outputs so far, and the carries of the scan."""
+        """One iteration; the carries are the counter, the outputs so far, and the carries of the scan."""
         build, block = self.frame.build, self.op.regions[0].block
         build.begin()
         counter, *rest = (build.tensor(x.shape, x.dtype, self.op.span) for x in carries)
@@ -111,7 +111,7 @@ def _scan(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 
 def _length(frame: Frame, op: ir.Op, dim: int, inputs: Sequence[Tensor]) -> Dim:
-    """How many rounds there are: what the text states, or the size of an input."""
+    """The number of iterations: what the text states, or the size of an input."""
     type_ = tensor_type((op.results if not inputs else op.operands)[0].type, op.span)
     length = inputs[0].shape[dim] if inputs else const(integer(op, "scan_dim_size", type_.shape[dim]))
     for x in inputs[1:]:

@@ -1,7 +1,7 @@
 """StableHLO to DHLO: custom calls on matrices in compressed rows.
 
-A row is the elements from `starts[row]` to `starts[row + 1]`, each with its column; what comes after the last row
-stands for nothing.
+A row is the elements from `starts[row]` to `starts[row + 1]`, each with its column; elements after the last row are
+ignored.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ def _demand_one_column_each(compose: Composer, data: Tensor, columns: Tensor) ->
 
 
 def _taken(compose: Composer, x: Tensor, rows: Tensor, shape: Shape) -> Tensor:
-    """Rows of a tensor."""
+    """Gather rows of a tensor."""
     inner = tuple(range(1, len(shape)))
     attrs = GatherAttrs(inner, (0,), (), (), (0,), 1, (ONE, *shape[1:]))
     return compose.build.one("d_gather", (x, rows), attrs, shape, x.dtype, compose.span)
 
 
 def _added(compose: Composer, shape: Shape, rows: Tensor, parts: Tensor) -> Tensor:
-    """Zeros, to whose rows `parts` are added; rows that there are none of count for nothing."""
+    """Scatter-add `parts` to rows of zeros; rows out of bounds are skipped."""
     build, span, dtype = compose.build, compose.span, parts.dtype
     inner = tuple(range(1, len(shape)))
     attrs = ScatterAttrs(inner, (0,), (), (), (0,), 1, unique_indices=False)
@@ -56,7 +56,7 @@ def _added(compose: Composer, shape: Shape, rows: Tensor, parts: Tensor) -> Tens
 
 
 def _rows(compose: Composer, starts: Tensor, count: Dim) -> Tensor:
-    """The row of each of so many elements: how many rows have ended by then."""
+    """The row of each of `count` elements: the number of rows that have ended by then."""
     (ends,), dtype = starts.shape, starts.dtype
     ended = compose.slice(starts, (ONE,), (ends - 1,))
     once = compose.full(1, (ends - 1,), dtype)
@@ -68,7 +68,7 @@ def _rows(compose: Composer, starts: Tensor, count: Dim) -> Tensor:
 
 
 def _solve(frame: Frame, op: ir.Op) -> Sequence[Bound]:
-    """A sparse system. `tol` and `reorder` say how cuSOLVER is to factor; SuperLU has its own ways."""
+    """A sparse system. `tol` and `reorder` configure cuSOLVER's factorization; SuperLU ignores them."""
     data, columns, starts, b = operands = frame.tensors(op.operands)
     compose = Composer(frame, op.span)
     _demand_one_column_each(compose, data, columns)

@@ -1,4 +1,4 @@
-"""StableHLO to DHLO: the first elements of an order, by all the names that JAX has for it."""
+"""StableHLO to DHLO: top-k, in all forms that JAX exports."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _sorted(frame: Frame, op: ir.Op, operands: Sequence[Tensor], attrs: SortAttr
 
 
 def _ranked(frame: Frame, op: ir.Op, k: Dim, before: Direction = Direction.GT) -> Sequence[Bound]:
-    """top_k: sort along the last dim with the positions, downwards or upwards, and keep the first k."""
+    """top_k: sort along the last dim with the positions, descending or ascending, and keep the first k."""
     build, x = frame.build, frame.tensor(op.operands[0])
     last = len(x.shape) - 1
     positions = build.iota(last, x.shape, DType.I32, op.span)
@@ -60,7 +60,7 @@ def _dynamic_top_k(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 
 def _approx_top_k(frame: Frame, op: ir.Op) -> Sequence[Bound]:
-    """Exact: sort and keep the first ones, as on every device without an approximation of its own."""
+    """Exact top-k: sort and keep the first elements, as on every device that has no approximation."""
     dim = dictionary(op, "mhlo.backend_config").get("reduction_dim")
     if not isinstance(dim, IntegerAttr):
         raise VerifyError("expected an integer 'reduction_dim' in the backend configuration", op.span)
@@ -77,7 +77,7 @@ def _approx_top_k(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 
 def _approximate_count(frame: Frame, op: ir.Op, dim: int) -> Dim:
-    """How many results there are: what the text states, or the operand that says so."""
+    """The number of results: from the text, or from the operand that gives it."""
     shape = tensor_type(op.results[0].type, op.span).shape
     if len(shape) > dim and (size := shape[dim]) is not None:
         return const(size)

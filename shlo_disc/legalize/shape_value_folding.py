@@ -1,8 +1,8 @@
 """Shape-value folding: StableHLO ops on small integer values, evaluated to dims.
 
 Truth values are the dims 0 and 1. A comparison that the facts do not decide becomes a formula (`a >= b` is
-`max(0, min(1, a - b + 1))`), and so does a division by a divisor of unknown sign; both are remembered, so that an
-assertion finds its two sides again, and JAX's spelling of floor division and modulo becomes one `//` or `%`.
+`max(0, min(1, a - b + 1))`), and so does a division by a divisor of unknown sign; both are recorded, so that an
+assertion recovers its two sides, and JAX's expansions of floor division and modulo become one `//` or `%`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ShapeArithmetic:
         function = self._function(op)
         if function is None or not (type_.dtype.is_integer or type_.dtype.is_bool):
             return None
-        whole = max(operands, key=lambda x: len(x.shape))  # scalars, of a clamp and a select, are for all its elements
+        whole = max(operands, key=lambda x: len(x.shape))  # scalar operands of clamp and select are broadcast
         shape = whole.shape
         columns = [x.dims if x.shape else x.dims * len(whole.dims) for x in operands]
         dims = [function(*row) for row in zip(*columns, strict=True)]
@@ -61,7 +61,7 @@ class ShapeArithmetic:
         return self._typed(op, dims, KnownElements((), shape, type_.dtype, steps=taken))
 
     def _typed(self, op: ir.Op, dims: list[Dim], result: KnownElements) -> KnownElements | None:
-        """Wrap constants around; note what may wrap around, give up on what always does."""
+        """Wrap constants around, record a step for what may wrap around; None if something always does."""
         facts, dtype, steps = self._builder.facts, result.dtype, list(result.steps)
         least, greatest = map(const, dtype.integer_bounds)
         for k, dim in enumerate(dims):
@@ -76,7 +76,7 @@ class ShapeArithmetic:
         return replace(result, dims=tuple(dims), steps=tuple(dict.fromkeys(steps)))
 
     def relation(self, condition: Dim) -> tuple[Relation, Dim, Dim]:
-        """What a truth value says about two dims."""
+        """The relation of two dims that a truth value stands for."""
         return self._comparisons.get(condition, (Relation.EQ, condition, ONE))
 
     def _function(self, op: ir.Op) -> Callable[..., Dim] | None:
@@ -155,7 +155,7 @@ class ShapeArithmetic:
         return const(-1) if self._nonnegative(-a - 1) else minimum(1, maximum(-1, a))
 
     def _divide(self, a: Dim, b: Dim) -> Dim:
-        """Divide and drop the fraction, as StableHLO does: the sign of a decides how the quotient is rounded."""
+        """Divide and truncate towards zero, as StableHLO does: the sign of a decides the direction of rounding."""
         if b.constant == 0:
             return const(-1)
         if self._nonnegative(a) and self._nonnegative(b):
@@ -167,7 +167,7 @@ class ShapeArithmetic:
         return found
 
     def _remainder(self, a: Dim, b: Dim) -> Dim:
-        """The remainder of the division that drops the fraction: it has the sign of a."""
+        """The remainder of truncating division, which has the sign of a."""
         if b.constant == 0:
             return a
         if self._nonnegative(a) and self._nonnegative(b):
@@ -186,7 +186,7 @@ class ShapeArithmetic:
         return self._floor(condition, then, other) or other + condition * (then - other)
 
     def _floor(self, condition: Dim, then: Dim, other: Dim) -> Dim | None:
-        """JAX's floor_divide and remainder: the truncated result, mended if the signs differ."""
+        """Recognize JAX's floor_divide and remainder: the truncated result, corrected if the signs differ."""
         if (pair := self._quotients.get(other)) is not None and then == other - 1:
             a, b = pair
             mixed = self._differs(self._sign(a), self._sign(b))
@@ -251,7 +251,7 @@ def is_arithmetic(op: ir.Op) -> bool:
 
 
 def moved_from(op: ir.Op, operands: Sequence[KnownElements], element: int) -> tuple[int, int] | None:
-    """Which element of which operand an element of the result is, if the op only rearranges or converts."""
+    """The source of a result's element, as (operand, element), if the op only rearranges or converts."""
     if op.name in _IN_ORDER:
         return 0, element
     if (move := _MOVES.get(op.name)) is None:
@@ -299,7 +299,7 @@ def _concatenate(op: ir.Op, operands: Sequence[KnownElements]) -> KnownElements 
     shape, dim = _static(op), integer(op, "dimension")
     if shape is None:
         return None
-    if dim == 0:  # most often
+    if dim == 0:  # the usual case
         return _arranged(operands, shape, [each for x in operands for each in x.dims])
     found, start = dict[tuple[int, ...], Dim](), 0
     for x in operands:

@@ -1,4 +1,4 @@
-"""Tokens order side effects; a program runs in the order of its text anyway: `without_tokens` takes them away."""
+"""`without_tokens`: removes tokens, which only order side effects; programs run in the order of the text anyway."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tuples hold values together and compute nothing: `without_tuples` puts their members in their places."""
+"""`without_tuples`: replaces tuples by their members."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def _is_tuple(value: ir.Value) -> bool:
 
 
 def _leaves(type_: ir.Type) -> tuple[ir.Type, ...]:
-    """The types in a type that are no tuples, in order."""
+    """The leaves of a type that may be a tuple, in order."""
     return (
         tuple(leaf for one in type_.members for leaf in _leaves(one)) if isinstance(type_, ir.TupleType) else (type_,)
     )
 
 
 class _Flattened:
-    """One function: what stands for each of its values that is a tuple."""
+    """Flattens one function; `_members` maps each tuple to the values that replace it."""
 
     def __init__(self) -> None:
         self._members: dict[ir.Value, tuple[ir.Value, ...]] = {}
@@ -52,7 +52,7 @@ class _Flattened:
         return ir.Block(arguments, tuple(found for op in block.ops if (found := self._op(op)) is not None))
 
     def _op(self, op: ir.Op) -> ir.Op | None:
-        """The op on members; None where nothing is left to do."""
+        """The op on members; None if it only makes or takes apart a tuple."""
         operands = self._found(op.operands)
         if op.name == "stablehlo.tuple":
             self._members[op.results[0]] = operands
@@ -70,7 +70,7 @@ class _Flattened:
         return tuple(member for value in values for member in self._members.get(value, (value,)))
 
     def _made(self, values: Sequence[ir.Value]) -> tuple[ir.Value, ...]:
-        """Values in the places of those that are tuples, called after them."""
+        """Replace tuples by new values, named after them."""
         for value in filter(_is_tuple, values):
             self._members[value] = tuple(
                 replace(value, name=f"{value.name}.{k}", type=type_) for k, type_ in enumerate(_leaves(value.type))
@@ -85,12 +85,12 @@ def _all_leaves(types: Sequence[ir.Type]) -> tuple[ir.Type, ...]:
 def _repeated(
     attributes: Sequence[Mapping[str, Attribute]], types: Sequence[ir.Type]
 ) -> tuple[Mapping[str, Attribute], ...]:
-    """What is said about a tuple holds for its members."""
+    """Repeat the attributes of a tuple for each of its members."""
     return tuple(one for one, type_ in zip(attributes, types, strict=True) for _ in _leaves(type_))
 
 
 def _member(op: ir.Op, leaves: Sequence[ir.Value]) -> tuple[ir.Value, ...]:
-    """The leaves of the member that `get_tuple_element` asks for."""
+    """The leaves of the member that `get_tuple_element` reads."""
     whole, index = op.operands[0].type, integer(op, "index")
     assert isinstance(whole, ir.TupleType), "the verifier checked the operand"
     first = len(_all_leaves(whole.members[:index]))

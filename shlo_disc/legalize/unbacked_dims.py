@@ -1,9 +1,9 @@
 """Unbacked dims, sizes that data decides: elements of integer tensors as dims.
 
-A shape operand that is no arithmetic of sizes is followed back through the ops that computed it. Integer arithmetic on
+A shape operand that is not size arithmetic is traced back through the ops that computed it. Integer arithmetic on
 the way becomes arithmetic of dims, so that `dynamic_iota(n + 1)` has the size `n + 1`; where it ends, an element of a
 tensor is *read*: it becomes a symbol whose value is known when the tensor is. Dims are exact integers and tensors wrap
-around, so each step demands that it stays within its type.
+around, so each step is demanded to stay within its type.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _ARITHMETIC = frozenset(
 
 @dataclass(slots=True)
 class SymbolNames:
-    """Names of what is read, the same in every run over a program. `taken` are those that others have.
+    """Names of unbacked dims, the same in every run over a program. `taken`: names of other symbols.
 
-    `size_prefix`: how names of large sizes begin, which end in a number.
+    `size_prefix`: the prefix of names of large sizes, which end in a number.
     """
 
     prefix: str
@@ -54,11 +54,11 @@ class SymbolNames:
             self.size_prefix += "d"
 
     def of_value(self, place: Hashable) -> str:
-        """The name of what is computed; it comes after those of sizes, which facts are not to be written without."""
+        """The name of a computed element; it sorts after the names of sizes, so that facts are written in those."""
         return self._names.setdefault(place, f"{self.prefix}{len(self._names)}")
 
     def of_argument(self, number: int, element: int, wanted: str) -> str:
-        """The name of an element of an argument: the argument's own, if it can be had."""
+        """The name of an element of an argument: `wanted`, if it is valid and free."""
         if (known := self._names.get((number, element))) is not None:
             return known
         of_size = wanted.startswith(self.size_prefix) and wanted.removeprefix(self.size_prefix).isdecimal()
@@ -82,14 +82,14 @@ class _Made:
 
 @dataclass(frozen=True, slots=True)
 class _FoundElement:
-    """An element as a dim, if what it was computed from stays within the types of `steps`."""
+    """An element as a dim, valid if what it was computed from stays within the types of `steps`."""
 
     dim: Dim
     steps: tuple[Step, ...] = ()
 
 
 class UnbackedDims:
-    """What is read in one run over a program; no element of a tensor is read twice."""
+    """The elements that are read in one run over a program, each once."""
 
     def __init__(self, builder: OpBuilder, arithmetic: ShapeArithmetic, names: SymbolNames) -> None:
         self._build, self._arithmetic, self._names = builder, arithmetic, names
@@ -107,7 +107,7 @@ class UnbackedDims:
         return tuple(self._taken.values())
 
     def late(self, results: Sequence[Tensor]) -> tuple[Sequence[Tensor], tuple[LateUnbackedDim, ...]]:
-        """The results of a body followed by what is read of them during a call, and its elements."""
+        """The results of a body followed by the tensors that are read during a call, and the late sizes in them."""
         read = list(dict.fromkeys(tensor for tensor, _ in self._late))
         found = tuple(
             LateUnbackedDim(symbol, len(results) + read.index(tensor), element, span)
@@ -116,16 +116,16 @@ class UnbackedDims:
         return (*results, *read), found
 
     def enter(self, parameters: Sequence[Parameter]) -> None:
-        """Say what the arguments of the program are, whose body is being built."""
+        """Register the arguments of the program whose body is being built."""
         self._arguments = {parameter.tensor: k for k, parameter in enumerate(parameters)}
         self._depth = self._build.depth
 
     def bound(self, arguments: Sequence[Tensor]) -> None:
-        """Say what the arguments of a loop's region are that is being built."""
+        """Register the arguments of a loop's region that is being built."""
         self._bound_at.update(dict.fromkeys(arguments, self._build.depth))
 
     def demand_outermost(self, op: ir.Op) -> None:
-        """Have everything outlined that is around what runs programs. Raises `NeedsOutlining`."""
+        """Demand that an op that runs programs is in no region. Raises `NeedsOutlining` for what is around it."""
         if self._build.depth == self._depth:
             return
         if (around := self._build.control_at(None)) is not None:
@@ -140,12 +140,12 @@ class UnbackedDims:
         return symbol
 
     def read_after(self, sizes: Tensor, symbols: Sequence[Sym]) -> None:
-        """Say which tensor such sizes are the elements of."""
+        """Register the tensor whose elements are such sizes."""
         for element, symbol in enumerate(symbols):
             self._late[sizes, element] = symbol, sizes.span
 
     def made(self, tensor: Tensor, op: ir.Op, result: int, operands: Sequence[Bound], calls: tuple[Span, ...]) -> None:
-        """Say how a tensor was computed; who says it first is the innermost, and who hands on an operand did not."""
+        """Record how a tensor was computed, unless it is an operand; the first record, of the innermost op, is kept."""
         if (tensor.dtype.is_integer or tensor.dtype.is_bool) and all(x is not tensor for x in operands):
             self._made.setdefault(tensor, _Made(op, result, tuple(operands), calls, self._build.depth))
 
@@ -170,7 +170,7 @@ class UnbackedDims:
         key = value, element
         if (known := self._known.get(key)) is None:
             followed = self._followed(value, element, op)
-            if followed is None or extremes(followed.dim) > MOST_EXTREMES:  # it is read where it is computed
+            if followed is None or extremes(followed.dim) > MOST_EXTREMES:  # then the element itself is read
                 followed = _FoundElement(self._read(value, element, op))
             known = self._known[key] = followed
         return known
@@ -195,7 +195,7 @@ class UnbackedDims:
     def _moved(self, tensor: Tensor, made: _Made, element: int, op: ir.Op) -> _FoundElement | None:
         shapes = [KnownElements((ZERO,) * (_count(x) or 0), _shape(x), x.dtype) for x in made.operands]
         moved = moved_from(made.op, shapes, element)
-        if moved is None or (tensor.dtype.is_bool and not shapes[0].dtype.is_bool):  # "is it 0?" rearranges nothing
+        if moved is None or (tensor.dtype.is_bool and not shapes[0].dtype.is_bool):  # conversion to i1 tests for 0
             return None
         found = self._element(made.operands[moved[0]], moved[1], op)
         if tensor.dtype is shapes[0].dtype:
@@ -203,13 +203,13 @@ class UnbackedDims:
         return _FoundElement(found.dim, (*found.steps, Step(found.dim, tensor.dtype, made.op)))
 
     def _demand_within(self, dim: Dim, dtype: DType, op: ir.Op) -> None:
-        """Demand that a dim is what a tensor of this type holds: nothing wrapped around."""
+        """Demand that a dim fits into the type of its tensor, so that nothing wrapped around."""
         what = f"the size that {op.name} computes does not overflow {dtype.value}"
         low, high = map(const, _limits(dtype))
         for greater, less in ((dim, low), (high, dim)):
             if dtype.bits < _SIZE_BITS:
                 self._build.demand_at_least(greater, less, what, op.span)
-            else:  # sizes end there too: this teaches nothing
+            else:  # the limit of all sizes: no new fact
                 message = f"{what}: found {{0}}, expected {low} to {high}"
                 self._build.check(greater, Relation.GE, less, message, (dim,), op.span)
 
@@ -241,7 +241,7 @@ class UnbackedDims:
         return symbol
 
     def _bound(self, dim: Dim, dtype: DType, span: Span) -> None:
-        """Know the limits of the type that an element is read from."""
+        """Assume the limits of the type that an element is read from."""
         low, high = map(const, _limits(dtype))
         if dtype is DType.UI64:
             self._build.demand_at_least(dim, 0, "what is read from ui64 is a 64-bit size", span)
@@ -280,7 +280,7 @@ def _is_small_integer(tensor: Tensor) -> bool:
 
 
 def demand_room(build: OpBuilder, body: Body, unbacked_dims: Collection[UnbackedDim | LateUnbackedDim]) -> None:
-    """Demand that every tensor of which a size was read has no negative size, and can be addressed.
+    """Demand that every tensor with a size that was read has no negative size, and can be addressed.
 
     Then no formula of the sizes of an accepted call overflows.
     """
@@ -302,7 +302,7 @@ def demand_room(build: OpBuilder, body: Body, unbacked_dims: Collection[Unbacked
 
 
 def demand_early(build: OpBuilder) -> None:
-    """Demand what follows from demands on late sizes for sizes that are known before them."""
+    """Demand what demands on late sizes imply for sizes that are known earlier."""
     demands = [each for each in build.assumptions if isinstance(each, Assumption)]
     demands += [Assumption(c.relation, c.lhs, c.rhs, c.subject, c.span) for c in build.checks.values()]
     for one in build.late.early(demands, build.facts):

@@ -1,5 +1,5 @@
 """The CPU target: C++ with explicit vectors.
 
-In: kernels and the host program. Out: files of C++, the libraries that they link, and the artifact's steps. What is
-printed here may change as long as it runs on one and on several threads to the bit; it knows nothing of other targets.
+In: kernels and the host program. Out: C++ files, the libraries that they link, and the artifact's steps. The printed
+code may change as long as one and several threads give bit-identical results. Independent of other targets.
 """

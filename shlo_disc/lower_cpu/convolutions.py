@@ -1,4 +1,4 @@
-"""Convolutions as C++: the prelude computes blocks of positions and features; weights may be packed before."""
+"""Convolutions as C++: the prelude computes blocks of positions and features; weights may be prepacked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.templates import KernelBody, epilogue, start, union
 from shlo_disc.lower_cpu.transposed_tiles import transposed_epilogue, transposed_stores
 
-# The prelude's convolutions: operands, sums and result have one type. Those of integers wrap.
+# The prelude's convolutions whose operands, sums and result share one type. Integers wrap.
 _CONVOLVED = {
     DType.F32: "f32",
     DType.F64: "f64",
@@ -28,10 +28,10 @@ _CONVOLVED = {
     DType.UI64: "i64",
 }
 CONVOLUTIONS: Container[ProductTypes] = frozenset((dtype,) * 3 for dtype in _CONVOLVED)
-# Those of bytes, summed in 32 bits: four channels at a time, which groups would have to share.
+# Byte convolutions, summed in 32 bits: ungrouped only, as they take four channels at a time.
 _OF_BYTES = {DType.I8: "i8", DType.UI8: "u8"}
 _BYTES_TOGETHER = 4
-# Weights that become f32 when they are packed.
+# Weights that packing converts to f32.
 _WIDENED = {DType.BF16: "weights_bf16", DType.F16: "weights_f16"}
 WHOLE_CONVOLUTIONS: Container[ProductTypes] = frozenset(
     [(dtype, dtype, DType.I32) for dtype in _OF_BYTES] + [(DType.F32, dtype, DType.F32) for dtype in _WIDENED]
@@ -39,7 +39,7 @@ WHOLE_CONVOLUTIONS: Container[ProductTypes] = frozenset(
 
 
 def convolution_extent(kernel: ConvKernel) -> Dim:
-    """How many blocks of the results there are: positions x groups x features of a group."""
+    """Number of result blocks: positions x groups x features of a group."""
     sizes = integer_macros("conv/conv.h")
     groups = 1 if _is_narrow(kernel) else _groups(kernel)
     per_group = kernel.column.extent // groups
@@ -49,7 +49,7 @@ def convolution_extent(kernel: ConvKernel) -> Dim:
 
 
 def _is_narrow(kernel: ConvKernel) -> bool:
-    """Whether groups have as few features as conv.h says; then the prelude takes blocks of all features as columns."""
+    """Whether groups are narrow as conv.h defines it: the columns of a block then span the features of all groups."""
     groups, members = _groups(kernel), (kernel.column.extent // _groups(kernel)).constant
     if groups == 1 or members == 1:
         return groups > 1
@@ -57,11 +57,11 @@ def _is_narrow(kernel: ConvKernel) -> bool:
 
 
 def _groups(kernel: ConvKernel) -> int:
-    """How many groups share the features of the input, or its batch."""
+    """Number of groups that the input's features, or its batch, are divided into."""
     return kernel.attrs.feature_groups * kernel.attrs.batch_groups
 
 
-_KEPT_BYTES = 448 << 10  # of weights of a column block, which every thread has memory for
+_KEPT_BYTES = 448 << 10  # packed weights of a column block that fit into every thread's fixed scratch
 _MOST_KEPT_BYTES = 8 << 20
 
 
@@ -71,7 +71,7 @@ def convolution_scratch(kernel: ConvKernel) -> Dim:
 
 
 def _room(kernel: ConvKernel) -> Dim:
-    """Bytes for the packed weights of a column block, if they are many: of all if lines are copied for one tap."""
+    """Extra bytes for packed weights: of a large column block, or of all blocks if a 1-tap kernel copies lines."""
     if _is_narrow(kernel):
         return const(0)
     features = kernel.column.extent // _groups(kernel)
@@ -86,7 +86,7 @@ def _room(kernel: ConvKernel) -> Dim:
 
 
 def _packed_bytes(kernel: ConvKernel, columns: Dim) -> Dim:
-    """What the packed weights of so many output features take."""
+    """Bytes of the packed weights of `columns` output features."""
     columns = (columns + (LANES - 1)) // LANES * LANES
     return _depth(kernel) * columns * kernel.accumulator.dtype.bytes
 
@@ -98,7 +98,7 @@ def convolution_work(kernel: ConvKernel) -> Dim:
 
 
 def _depth(kernel: ConvKernel) -> Dim:
-    """How many packed weights there are of an output feature."""
+    """Number of packed weights per output feature."""
     taps, channels = product(kernel.kernel_sizes[2:]), kernel.kernel_sizes[0]
     if kernel.kernel.dtype in _OF_BYTES:
         channels = (channels + (_BYTES_TOGETHER - 1)) // _BYTES_TOGETHER
@@ -115,16 +115,16 @@ def _convolved(kernel: ConvKernel) -> str:
     return name if _groups(kernel) == 1 else f"groups_{name}"
 
 
-# Those of long windows, by the type of sums: of sums, not of products modulo 2^32.
+# Routines for long windows, by the type of sums; none for integers, which wrap.
 _LONG = {DType.F32: "long_f32", DType.F64: "long_f64"}
-_LEAST_TAPS = 4  # that of conv/long.h
+_LEAST_TAPS = 4  # as in conv/long.h
 
 
 def _long_windows(kernel: ConvKernel, facts: Facts) -> str | None:
-    """The prelude's convolution that may take windows as long as the lines of the input; None if this one has none.
+    """The prelude's routine for windows as long as the lines of the input, or None if it does not apply.
 
-    A window whose length only a call knows is an image: that of the gradient of weights. Of narrow groups those of one
-    output feature.
+    A window of dynamic length is taken to be an image, as in the gradient of weights. Narrow groups qualify if they
+    have one output feature.
     """
     name = _LONG.get(kernel.accumulator.dtype)
     if name is None or kernel.kernel.dtype in _WIDENED or not kernel.attrs.strides:
@@ -146,7 +146,7 @@ def _fits_16(bounds: Bounds) -> bool:
 def print_convolution(kernel: ConvKernel, name: str, facts: Facts, *, packed: bool = False) -> KernelBody:
     """Each task is one block of output positions and features.
 
-    `packed`: a buffer after those of the kernel's params is the weights as `print_packing` packs them, or null.
+    `packed`: the buffer after the kernel's params holds the weights as `print_packing` packs them, or is null.
     """
     transposed, sums = transposed_stores(kernel, facts), kernel.accumulator.dtype
     if transposed is None:
@@ -173,16 +173,16 @@ def print_convolution(kernel: ConvKernel, name: str, facts: Facts, *, packed: bo
 
 
 def _libraries(kernel: ConvKernel, *more: str | None) -> tuple[str, ...]:
-    """The prelude's objects that a convolution calls, and `more` of them."""
+    """The prelude's object files that a convolution links, and those of `more`."""
     names = (_convolved(kernel), _WIDENED.get(kernel.kernel.dtype), *more)
     return tuple(f"conv_{name}" for name in names if name is not None)
 
 
 def packed_weights(kernel: ConvKernel, invariant: Sequence[bool]) -> PackedOperand | None:
-    """How the weights may be packed: not those of narrow groups, which are read where they are.
+    """How the weights may be packed; None for narrow groups, which read them in place.
 
-    `invariant`: which of the kernel's params stay as they are for many launches. Weights stay where they are, too: for
-    some sizes they are read there.
+    `invariant`: which of the kernel's params are unchanged over many launches. The unpacked weights remain a buffer of
+    the kernel, too: for some sizes they are read in place.
     """
     source = kernel.kernel.source
     if _is_narrow(kernel) or not invariant[kernel.params.index(source)] or kernel.kernel.offset.data():
@@ -211,13 +211,13 @@ def print_packing(kernel: ConvKernel) -> KernelBody:
     return KernelBody((), statements, tuple(emit.sizes), _libraries(kernel), TITLE)
 
 
-# What the packing of weights reads: nothing of the sizes of images, which only a call knows.
+# The fields that packing reads: none depends on the sizes of images, which only a call provides.
 _WEIGHTS = ("rank", "in_features", "out_features", "kernel_sizes", "kernel_in_stride", "kernel_out_stride",
             "kernel_strides", "reversal", "groups")  # fmt: skip
 
 
 def _described(kernel: ConvKernel, emit: Emitter, only: Container[str] | None = None) -> list[str]:
-    """Statements that declare `conv`, all but its input, or `only` some of its fields."""
+    """Statements that declare `conv` and set all its fields but the input, or `only` some of them."""
     attrs = kernel.attrs
     batch = kernel.input_sizes[0] // attrs.batch_groups
     group_stride = kernel.input_strides[1] * kernel.kernel_sizes[0]

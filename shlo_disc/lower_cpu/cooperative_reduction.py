@@ -1,6 +1,6 @@
-"""Cooperative reductions: kernels of one row that all threads share, each stage a loop of its own, a reduction two.
+"""Cooperative reductions: a kernel of one row as parallel loops, one per stage and two per reduction.
 
-The kernel is one task that launches the loops. What they hand on lies in workspaces of the call.
+The kernel is one task that launches the loops. Intermediate results are in workspaces of the call.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from shlo_disc.lower_cpu.stage_text import STRIP
 from shlo_disc.lower_cpu.templates import SIZES, KernelBody, signature, union
 
 GRAIN = Grain(points=1 << 14, results=STRIP)
-ENOUGH_STRIPS = 8  # of columns, which threads share without cutting them: several stages then read memory once
+ENOUGH_STRIPS = 8  # from which on threads share whole columns: several stages then read memory only once
 
 
 @dataclass(frozen=True, slots=True)
 class LoopLaunch:
-    """A launch of its own, and what one task costs in additions."""
+    """A loop with its own launch, and the cost of one task in additions."""
 
     kernel: RowKernel
     work: Dim
@@ -34,9 +34,9 @@ class LoopLaunch:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Loops one after the other, and the workspaces between them with their elements.
+    """Consecutive loops, and the workspaces between them with their numbers of elements.
 
-    `whole`: the kernel as a loop over its columns, taken instead where `columns` is at least `ENOUGH_STRIPS` strips.
+    `whole`: the kernel as a loop over its columns, run instead where `columns` is at least `ENOUGH_STRIPS` strips.
     """
 
     loops: tuple[LoopLaunch, ...]
@@ -46,7 +46,7 @@ class Spread:
 
     @property
     def bytes(self) -> tuple[Dim, ...]:
-        """The sizes of the workspaces: 0 where the kernel is taken whole."""
+        """The sizes of the workspaces: 0 where `whole` is run."""
         sizes = [elements * param.dtype.bytes for param, elements in self.workspaces]
         if self.whole is None:
             return tuple(sizes)
@@ -55,7 +55,7 @@ class Spread:
 
 
 def spread(kernel: RowKernel, effort: int) -> Spread | None:
-    """Take apart a kernel of one row that reduces; None if it is small or has many columns. `effort`: of an element."""
+    """Split a kernel of one row that reduces; None if it is small or has many columns. `effort`: cost of an element."""
     if kernel.rows or not any(stage.reductions for stage in kernel.stages):
         return None
     points = rows.points(kernel.stages)
@@ -83,7 +83,7 @@ def spread(kernel: RowKernel, effort: int) -> Spread | None:
 
 
 def _work(kernel: RowKernel) -> Dim:
-    """The elements of one task, at most."""
+    """The most elements that one task has."""
     if not kernel.rows:
         return rows.task_elements(kernel)
     (stage,) = kernel.stages

@@ -56,7 +56,7 @@ def print_host(program: Program, host: HostProgram) -> str:
 
 
 def _scratch(steps: Sequence[HostStep]) -> tuple[Dim, ...]:
-    """The scratch memory of every launch that needs some; of regions too if they need none, as they count threads."""
+    """Scratch sizes of launches that need some; of regions even if 0, as `reserve` registers the calling thread."""
     found = dict[Dim, None]()
     for step in steps:
         match step:
@@ -76,7 +76,7 @@ def _scratch(steps: Sequence[HostStep]) -> tuple[Dim, ...]:
 
 
 def _reserved(scratch: Sequence[Dim], sizes: SizePrinter) -> list[str]:
-    """Takes the scratch memory of all launches, so that none of them fails."""
+    """Statements that reserve the scratch memory of all launches, so that none of them fails."""
     if not scratch:
         return []
     reserve = f"if (!rt->reserve(rt, {sizes.text(maximum(*scratch))})) return SHLO_NO_MEMORY;"
@@ -84,7 +84,7 @@ def _reserved(scratch: Sequence[Dim], sizes: SizePrinter) -> list[str]:
 
 
 class _CpuSteps(StepPrinter):
-    """Each launch names its buffers and sizes in place."""
+    """Prints steps; each launch lists its buffers and sizes in place."""
 
     def __init__(self, host: HostProgram) -> None:
         super().__init__(host)

@@ -1,4 +1,4 @@
-"""Lowering to C++: each group becomes a kernel, and what its launch says of it."""
+"""Lowering to C++: each group becomes a kernel and the description of its launch."""
 
 from __future__ import annotations
 
@@ -58,15 +58,15 @@ from shlo_disc.lower_cpu.templates import KernelBody
 from shlo_disc.lower_cpu.work import DESKTOP, WORK_PER_THREAD, effort, product_work, scan_work, sort_work
 from shlo_disc.schedules.tables import UNKNOWN, Scheduling
 
-# Sharing a loop costs 0.25 us where all threads spin (two cores of a Zen 4), in which one of them moves 2^15 bytes. It
-# is worth while to share it with others up to four times that: then a launch still is a fifth of the time.
+# A parallel launch costs 0.25 us where all threads spin (two cores of a Zen 4), in which one core moves 2^15 bytes.
+# Horizontal fusion pays for groups of up to four times that: the launch is still a fifth of their time.
 _LAUNCHES = Launches(frozenset({GroupKind.ROWS, GroupKind.DOT, GroupKind.SCAN}), 1 << 17, WORK_PER_THREAD)
 
-_PACKED = (GroupKind.DOT, GroupKind.CONVOLUTION)  # kernels that may read what was packed before
+_PACKED = (GroupKind.DOT, GroupKind.CONVOLUTION)  # kernels that may read prepacked operands
 
 
 class CpuLowering:
-    """Lowers groups one by one, and collects what was printed."""
+    """Lowers groups one by one, and collects the printed kernels."""
 
     abilities: ClassVar[Abilities] = Abilities(
         contractions=MULTIPLIED,
@@ -82,7 +82,7 @@ class CpuLowering:
     def __init__(self, program: Program, producers: Producers, scheduling: Scheduling = UNKNOWN) -> None:
         require_types(program, VectorSpelling.memory, "CPU")
         self.scheduling = scheduling
-        self.decisions = dict[Dim, Sym]()  # a formula that a schedule is chosen by -> its name
+        self.decisions = dict[Dim, Sym]()  # a formula that selects a schedule -> its symbol
         self.names = {symbol.name for symbol in (*program.given, *(s for s, _ in program.definitions))}
         self.facts, self.producers = program.facts, producers
         self.loop_invariant = LoopInvariant(program)
@@ -90,7 +90,7 @@ class CpuLowering:
         self._parts = dict[Hashable, tuple[PrintedKernel, GroupStructure]]()
 
     def lower(self, group: Group) -> LaunchRef:
-        """Print the kernel of a group, or find that of a group of the same structure, or with the same text."""
+        """Print the kernel of a group, or reuse that of a group of the same structure, or with the same text."""
         if (call := host_call(group, LIBRARIES)) is not None:
             return call
         made = self._parallel(group) if group.kind is GroupKind.PARALLEL else self._part(group, alone=True)
@@ -116,7 +116,7 @@ class CpuLowering:
         return replace(made, kernel=kernel).sharing(tuple(pairs))
 
     def _part(self, group: Group, *, alone: bool) -> PrintedKernel:
-        """A kernel; one that is `alone` in its launch may launch loops of its own."""
+        """Lower one kernel; if it is `alone` in its launch, it may launch parallel loops itself."""
         structure = group_structure(group, self.producers)
         invariant = tuple(self.loop_invariant.among(structure.tensors, group)) if group.kind in _PACKED else ()
         key = structure.key, alone, invariant
@@ -174,7 +174,7 @@ class CpuLowering:
                 assert_never(group.kind)
 
     def _convolution(self, group: Group) -> PrintedKernel:
-        """A convolution; its weights may be packed before."""
+        """Lower a convolution, whose weights may be prepacked."""
         conv, tensors = verified(build_convolution(group, self.facts, self.producers), group)
         operand = convolutions.packed_weights(conv, self.loop_invariant.among(tensors, group))
         body = convolutions.print_convolution(conv, NAME, self.facts, packed=operand is not None)
@@ -217,7 +217,7 @@ class CpuLowering:
     def _product(
         self, group: Group, dot: DotKernel, tensors: tuple[Tensor, ...], kind: Multiplication
     ) -> PrintedKernel:
-        """A product, under the schedule that its sizes take."""
+        """Lower a product, under the schedule that its sizes select."""
         definitions = dict[Sym, Dim]()
 
         def name(formula: Dim) -> Dim:
@@ -255,21 +255,21 @@ class CpuLowering:
         tasks: Dim | None = None,
         block: Sym | None = None,
     ) -> PrintedKernel:
-        """The same, which may be cut by its lines."""
+        """The kernel with a division: it may be cut between its lines."""
         threads = self.scheduling.threads
         work = part.kernel.launch.extent * part.work
         division = Division(line, count, accesses, tasks or const(1), block, work, WORK_PER_THREAD, threads)
         return replace(part, kernel=replace(part.kernel, division=division))
 
     def _named(self, formula: Dim, stem: str = "schedule") -> tuple[Dim, tuple[tuple[Sym, Dim], ...]]:
-        """A size by a name that the host program computes, and its definition if it needs one."""
+        """A size as a symbol that the host program computes, and its definition if it needs one."""
         if formula.constant is not None or isinstance(formula.atom, Sym):
             return formula, ()
         symbol = self._symbol(formula, stem)
         return of(symbol), ((symbol, formula),)
 
     def _symbol(self, formula: Dim, stem: str = "schedule") -> Sym:
-        """The name of a formula that a schedule is chosen by, the same wherever the formula is the same."""
+        """The symbol of a formula that selects a schedule; equal formulas share one."""
         if (known := self.decisions.get(formula)) is None:
             name = f"{stem}{len(self.decisions)}"
             while name in self.names:
@@ -278,7 +278,7 @@ class CpuLowering:
         return known
 
     def _forms(self, group: Group, kernel: RowKernel) -> list[rows.KernelForm]:
-        """The forms of a kernel: for rows of any length, then for shorter and shorter ones."""
+        """The forms of a kernel: for rows of any length, then for ever shorter ones."""
         forms = [rows.KernelForm(rows.RowPrinter(kernel))]
         if rows.moves(kernel):
             whole, _ = build_row_kernel(group, self.facts, self.producers, rows.FIXED_SEAMS)
@@ -298,12 +298,12 @@ class CpuLowering:
         return forms
 
     def _short_maps(self, group: Group, kernel: RowKernel) -> short_maps.ShortMaps | None:
-        """The same maps over whole rows, dealt to threads by the same tasks, if lanes may run over short ones."""
+        """The same maps over whole rows, if vectors may span short rows and the launch has the same tasks."""
         whole, _ = build_row_kernel(group, self.facts, self.producers, short_maps.SEAMS)
         return short_maps.short_maps(whole) if rows.extent(whole) == rows.extent(kernel) else None
 
     def _join_columns(self, group: Group, kernel: RowKernel) -> RowKernel:
-        """Let whole rows be one loop, if columns have formulas of their own, too many for lanes that take all sides."""
+        """Merge rows and columns into one loop, if formulas differ by column and vectors cannot span short rows."""
         sizes = [axis.extent.constant for stage in kernel.stages for axis in stage.axes]
         if not short_maps.may_be_short(kernel) or any(size is None or size > MOST_COLUMNS for size in sizes):
             return kernel
@@ -311,10 +311,10 @@ class CpuLowering:
         if short_maps.short_maps(whole) is not None:
             return kernel
         joined = join_columns(whole)
-        return kernel if joined is whole else joined  # what stays in rows is cut at seams
+        return kernel if joined is whole else joined  # a kernel that keeps its rows is split at seams
 
     def _spread(self, group: Group) -> PrintedKernel | None:
-        """The kernel of one row that all threads share, if it pays to take it apart."""
+        """The cooperative reduction of a kernel of one row, if it pays."""
         kernel, tensors = build_row_kernel(group, self.facts, self.producers, rows.FIXED_SEAMS)
         if (found := cooperative_reduction.spread(kernel, effort(group, kernel))) is None:
             return None
@@ -335,7 +335,7 @@ class CpuLowering:
         return part.sharing(positions(epilogue_pairs(kernel), kernel.params))
 
     def _lapack(self, group: Group) -> PrintedKernel:
-        """A batch of matrices: one task, which hands them to the threads itself."""
+        """Lower a batch of matrices: one task, which launches the parallel loop over them itself."""
         kernel = lapack.build_lapack(group)
         body = lapack.print_lapack(kernel, maximum(1, const(WORK_PER_THREAD) // kernel.work))
         part = self._ref(group, body, kernel.tensors, const(1), kernel.batch * kernel.work, kernel.scratch)
@@ -349,7 +349,7 @@ class CpuLowering:
         operand: packing.PackedOperand,
         body: KernelBody,
     ) -> PrintedKernel:
-        """A kernel that takes its right operand, or its weights, packed too, and what packs it."""
+        """Attach to a kernel the one that packs its right operand, or its weights."""
         pack = self._ref(group, body, (), operand.extent, operand.work, operand.scratch)
         sources, replaced = (tuple(map(kernel.params.index, some)) for some in (operand.sources, operand.replaced))
         packed = PackRef(pack.kernel, sources, replaced, operand.bytes, operand.worth)
@@ -358,7 +358,7 @@ class CpuLowering:
     def _ref(
         self, group: Group, body: KernelBody, tensors: tuple[Tensor, ...], extent: Dim, work: Dim, scratch: Dim
     ) -> PrintedKernel:
-        """`work`: what one task costs, in additions."""
+        """Register a printed kernel. `work`: the cost of one task, in additions."""
         packs = body.title == packing.TITLE
         name = self.source_files.add(body, body.title or title(group), comment(group, packs=packs))
         work = maximum(1, work)
@@ -366,5 +366,5 @@ class CpuLowering:
         return PrintedKernel(KernelRef(Launch(name, (), body.sizes, extent, grain, scratch), tensors), work)
 
     def sources(self, most: int) -> tuple[SourceFile, ...]:
-        """The kernels in up to `most` files, to be compiled side by side."""
+        """The kernels in up to `most` files, to be compiled in parallel."""
         return self.source_files.files(most)

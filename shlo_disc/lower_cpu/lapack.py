@@ -1,7 +1,7 @@
-"""LAPACK's routines as kernels: their sizes and workspaces; `device/linear_algebra/lapack.h` goes through the batch.
+"""LAPACK's routines as kernels: their sizes and workspaces; `device/linear_algebra/lapack.h` loops over the batch.
 
-A workspace is as large as LAPACK's documentation asks for at least, and as blocks of `_BLOCK` columns need: a routine
-takes what it gets, so that nothing has to be asked of the library while a program is compiled.
+A workspace has at least the size that LAPACK's documentation requires, and suffices for blocks of `_BLOCK` columns.
+Routines adapt to the size that they are given, so that compilation needs no workspace queries to the library.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import SIZES, KernelBody, signature, union
 
 _LETTERS = {DType.F32: "s", DType.F64: "d", DType.C64: "c", DType.C128: "z"}
-_BLOCK = 64  # ilaenv's largest answer for these routines
+_BLOCK = 64  # the largest block size of ilaenv for these routines
 _REFLECTOR = 65 * 64  # the triangular factor of a block, which ormqr and gehrd keep behind their workspace
-_CALL = 1 << 14  # what calling a routine costs, in additions
-# OpenBLAS takes a lock of the process in each call of its own routines (LAPACK's in Fortran do not). Matrices of fewer
-# multiplications spend their time on it: of 4 x 4 they take two threads 1.6 to 2.8 times as long as one, of 8 x 8 0.98
-# to 1.75 times, of 16 x 16 0.53 to 0.79 times.
+_CALL = 1 << 14  # cost of calling a routine, in additions
+# OpenBLAS takes a process-wide lock in each call of its own routines (LAPACK's in Fortran do not). It dominates the
+# time of small matrices: two threads take 1.6 to 2.8 times as long as one for 4 x 4, 0.98 to 1.75 times for 8 x 8,
+# 0.53 to 0.79 times for 16 x 16. The bound is in multiplications.
 _LOCKING = frozenset({"potrf", "cholesky", "trsm", "getrf"})
 _WORTH_A_LOCK = 1 << 11
 
@@ -39,7 +39,7 @@ _WORTH_A_LOCK = 1 << 11
 class _LapackSizes:
     """The sizes of `ShloLapack`, and the arrays in scratch: numbers of elements, of real parts, of int32.
 
-    `pairs`: the operands that results may overwrite, one number each; the kernel has read them by then.
+    `pairs`: numbers of operands, and of the results that may overwrite them; the kernel has read them by then.
     """
 
     m: Dim
@@ -53,7 +53,7 @@ class _LapackSizes:
 
 @dataclass(frozen=True, slots=True)
 class LapackKernel:
-    """One op on a batch: `pieces` are the bytes of the arrays in scratch, `work` what a matrix costs in additions.
+    """One op on a batch: `pieces` are the bytes of the arrays in scratch, `work` the cost of a matrix in additions.
 
     `alone` is 1 if one thread computes the batch, else 0.
     """
@@ -74,7 +74,7 @@ class LapackKernel:
 
     @property
     def in_place(self) -> InPlace:
-        """Positions of operands, and of results of the same type that may take their memory."""
+        """Positions of operands, and of results of the same type that may reuse their memory."""
         operands = len(self.tensors) - self._results
         found = list[tuple[int, int]]()
         for operand, result in self.sizes.pairs:
@@ -207,7 +207,7 @@ _ROUTINES: Mapping[str, Callable[[Op[Any]], _LapackSizes]] = {
     "gtsv": _tridiagonal, "gtsv_perturbed": _perturbed, "cholesky_update": _update,
     "pivots_to_permutation": _permutation,
 }  # fmt: skip
-_OF_VECTORS = frozenset({"gtsv", "gtsv_perturbed", "pivots_to_permutation"})  # their first operands
+_OF_VECTORS = frozenset({"gtsv", "gtsv_perturbed", "pivots_to_permutation"})  # whose first operands are vectors
 
 
 def build_lapack(group: Group) -> LapackKernel:
@@ -237,7 +237,7 @@ def build_lapack(group: Group) -> LapackKernel:
 
 
 def print_lapack(kernel: LapackKernel, grain: Dim) -> KernelBody:
-    """A function for some matrices of the batch, and the kernel that hands it out, `grain` of them at least."""
+    """A function for a range of matrices, and the kernel that launches it in parallel, at least `grain` at a time."""
     inner, sizes = Emitter(VectorSpelling()), kernel.sizes
     m, n, k = (inner.dim_scalar(size) for size in (sizes.m, sizes.n, sizes.k))
     pieces = ", ".join(inner.dim_scalar(size) for size in kernel.pieces) or "0"
@@ -258,7 +258,7 @@ def print_lapack(kernel: LapackKernel, grain: Dim) -> KernelBody:
 
 
 def _library(found: Routine) -> tuple[str, str] | None:
-    """SciPy where LAPACK has no such routine; kernels call LAPACK themselves."""
+    """SciPy where LAPACK has no such routine; kernels call LAPACK directly."""
     return ("host_routine", "SciPy") if found.is_in_python else None
 
 

@@ -1,8 +1,8 @@
 """Modulo splitting of loops whose index is divided by a small constant: lanes are quotients, each remainder a vector.
 
-Of `c = d*q + r` the remainder `r` says which formula an element has: what lies between others (interior padding,
-`c % 2`), what is repeated (`c // 3`), which byte of a number. For each of the `d` remainders the formula is computed
-for 16 quotients at once, every condition on `r` decided, and the `d` vectors are stored interleaved: `16*d` neighbours.
+With `c = d*q + r`, the remainder `r` selects an element's formula: interior padding (`c % 2`), repetition (`c // 3`),
+the bytes of a number. For each of the `d` remainders the formula, with every condition on `r` decided, is computed for
+16 quotients at once, and the `d` vectors are stored interleaved, as `16*d` adjacent elements.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from shlo_disc.kernels.simplify_kernel import rewrite_stage, rewrite_store, stag
 from shlo_disc.lower_cpu.spelling import LANES
 from shlo_disc.lower_cpu.vectorize import can_vectorize
 
-MOST_PHASES = 8  # text for each; registers hold as many vectors
-MOST_COLUMNS = 2 * LANES  # where remainders decide several guards; to store so many vectors costs as much as one guard
+MOST_PHASES = 8  # code is printed for each; registers hold as many vectors
+MOST_COLUMNS = 2 * LANES  # where remainders decide several guards; storing so many vectors costs as much as one guard
 
 
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """A map as vectors along `quotient`: one stage for each remainder, whose stores are at the same offsets."""
+    """A map as vectors along `quotient`: one stage per remainder, all with the same store offsets."""
 
     quotient: Sym
     stages: tuple[Stage, ...]
 
     @property
     def step(self) -> int:
-        """The elements of a turn."""
+        """The elements of one iteration."""
         return LANES * len(self.stages)
 
 
 def phases(stage: Stage, deps: Dependence) -> Phases | None:
-    """The phases of a stage without reductions and folds, whose carries have one name, if all of them have vectors."""
+    """The phases of a stage if all vectorize; none with reductions, or folds, whose carries would share a name."""
     if stage.reductions or not stage.axes:
         return None
     if any(isinstance(store.target, Scratch) or store.value.dtype.is_complex for store in stage.stores):
@@ -51,7 +51,7 @@ def phases(stage: Stage, deps: Dependence) -> Phases | None:
     quotient = Axis(Sym(f"{lane.symbol.name}_q"), lane.extent)
     for count in sorted(set(_divisors(stage, lane.symbol)), reverse=True):
         if lane.extent.constant is not None and lane.extent.constant < LANES * count:
-            continue  # a line without a whole turn
+            continue  # a line shorter than one iteration
         made = [_phase(replace(stage, axes=(*outer, quotient)), lane.symbol, count, r) for r in range(count)]
         if all(can_vectorize(phase, deps) for phase in made):
             return Phases(quotient.symbol, tuple(made))
@@ -66,7 +66,7 @@ def _divisors(stage: Stage, lane: Sym) -> Iterator[int]:
 
 
 def divisions(stage: Stage, index: Sym) -> Iterator[tuple[Dim, int]]:
-    """What of a stage depends on an index and is divided by a number, and the number."""
+    """The numerators of a stage that depend on an index and are divided by a constant, and the constant."""
     for dim in stage_dims(stage):
         for atom in dim.atoms():
             match atom:
@@ -82,7 +82,7 @@ def _guards(stage: Stage) -> set[Select]:
 
 
 def _phase(stage: Stage, lane: Sym, count: int, remainder: int) -> Stage:
-    """Every `count`-th element, from `remainder` on; its stores are where lanes would store side by side."""
+    """Every `count`-th element, from `remainder` on; its store offsets are those of unit-stride lanes."""
     quotient = stage.axes[-1].symbol
     facts = Facts.empty().with_index(quotient, stage.axes[-1].extent)
     rewriter = Decided(facts, {lane: count * of(quotient) + remainder})
@@ -94,12 +94,12 @@ def _phase(stage: Stage, lane: Sym, count: int, remainder: int) -> Stage:
 
 
 def join_short_rows(kernel: RowKernel) -> RowKernel:
-    """Let the rows of a lone map of few elements, stored side by side, be one loop, if it has phases."""
+    """Merge rows and columns of a single map into one loop, if rows are short and contiguous, and it has phases."""
     return _joined(kernel, MOST_PHASES)
 
 
 def join_columns(kernel: RowKernel) -> RowKernel:
-    """The same for longer rows, if their columns have formulas of their own: vectors along a row would be short."""
+    """Merge longer rows too, if their formulas differ by column: vectors along a row would be short."""
     divided = any(any(True for _ in _divisors(s, a.symbol)) for s in kernel.stages for a in s.axes)
     return _joined(kernel, MOST_COLUMNS) if divided else kernel
 

@@ -10,10 +10,10 @@ from shlo_disc.lower_cpu.stage_loops import Ranges, RowContext, StageLines
 
 
 class PhasedStage(StageLines):
-    """Sixteen quotients at a time where they begin; single elements before and after.
+    """Sixteen quotients at a time, from multiples of the divisor on; single elements before and after.
 
-    Where these are depends on how threads share the loop, so an element has the same formula in both: that of its
-    remainder. One with conditions may be rounded otherwise: compilers contract products of functions within a block.
+    How threads share the loop decides which elements are single, so both use the formula of the remainder: one with
+    conditions may be rounded differently, as compilers contract products of functions within a block.
     """
 
     def __init__(self, row: RowContext, stage: Stage, ranges: Ranges, phases: Phases) -> None:
@@ -46,7 +46,7 @@ class PhasedStage(StageLines):
         return self.nest(outer, scope.lines)
 
     def _case(self, name: str, number: int) -> list[str]:
-        """One element of a remainder."""
+        """The switch case of one remainder, for a single element."""
         emit, phase, quotient = self.emit, self.phases.stages[number], self.phases.quotient.name
         emit.count_uses(stage_formulas(phase))
         with emit.inside(quotient) as scope:

@@ -1,7 +1,7 @@
 """Packed transposes: reducing kernels pack 16 rows of each transposed operand into scratch, then read along lanes.
 
-Where lanes run along an axis that an operand has strides along, and the last row axis is the one that is contiguous
-there, a task is a block of 16 rows: whole cache lines are read, once, however many stages read the operand.
+Where an operand is strided along the lanes' axis and contiguous along the last row axis, a task is a block of 16 rows:
+whole cache lines are read, and only once, however many stages read the operand.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FIRST, _AT = Sym("%first"), Sym("%at")  # the first row of a block, and a step 
 
 @dataclass(frozen=True, slots=True)
 class PackedLoad:
-    """A load that is turned: over which loop of its stage, and the buffer of 16 rows that is read instead."""
+    """A load to transpose: the loop that it is strided along, and the buffer of 16 rows that is read instead."""
 
     load: Load
     lane: Axis
@@ -37,25 +37,25 @@ class PackedLoad:
 
     @property
     def line(self) -> Dim:
-        """The elements from one row of the block to the next."""
+        """The row pitch of the block, in elements."""
         return rows.padded(self.lane.extent)
 
     @property
     def bytes(self) -> Dim:
-        """The memory of the block."""
+        """The size of the block in bytes."""
         return self.line * (LANES * self.block.dtype.bytes)
 
 
 @dataclass(frozen=True, slots=True)
 class PackedKernel:
-    """`kernel` reads the blocks, which are its last params, where it read the operands along their strides."""
+    """A kernel that reads blocks, which are its last params, in place of the strided operands."""
 
     kernel: RowKernel
     turns: tuple[PackedLoad, ...]
 
     @property
     def blocks(self) -> Dim:
-        """How many blocks lie along the last row axis."""
+        """Number of blocks along the last row axis."""
         return (self.kernel.rows[-1].extent + (LANES - 1)) // LANES
 
     @property
@@ -65,7 +65,7 @@ class PackedKernel:
 
     @property
     def places(self) -> tuple[Dim, ...]:
-        """Where each block begins in the scratch, behind that of the rows; and where the last one ends."""
+        """The offset of each block in scratch, after that of the rows; and the end of the last one."""
         ends = [rows.scratch_bytes(self.kernel)]
         for turn in self.turns:
             ends.append(ends[-1] + turn.bytes)
@@ -73,7 +73,7 @@ class PackedKernel:
 
 
 def with_packed_loads(kernel: RowKernel) -> PackedKernel | None:
-    """The kernel with operands packed and transposed on the way, if it reduces and any are read across its rows."""
+    """The kernel with packed transposes of operands, if it reduces and reads any across its rows."""
     deps = Dependence()
     reads = transposed_reads(kernel, lambda stage: can_vectorize(stage, deps))
     if not reads:
@@ -86,7 +86,7 @@ def with_packed_loads(kernel: RowKernel) -> PackedKernel | None:
 
 
 def print_packed(found: PackedKernel) -> KernelBody:
-    """A function for the rows of a block, and the kernel that turns its operands and calls it."""
+    """A function for the rows of a block, and the kernel that packs its operands and calls it."""
     kernel, emit = found.kernel, Emitter(VectorSpelling())
     statements, sizes = RowPrinter(kernel).lines()
     name = f"{NAME}_rows"
@@ -124,7 +124,7 @@ def print_packed(found: PackedKernel) -> KernelBody:
 
 
 def _turn(emit: Emitter, turn: PackedLoad, block: str, across: Axis) -> Sequence[str]:
-    """Turn the operand's part of a block, 16 steps of the lane at a time."""
+    """Transpose the operand's part of a block, 16 steps of the lane at a time."""
     (offset,), at, extent = turn.load.index, clean(_AT.name), emit.dim_scalar(turn.lane.extent)
     split = offset.linear(turn.lane.symbol)
     assert split is not None, "only loads with a stride are turned"

@@ -1,4 +1,4 @@
-"""Several kernels in one launch: its range counts work, so that tasks of it cost alike."""
+"""Horizontal fusion: several kernels in one launch, whose range counts units of work, so that tasks cost alike."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from shlo_disc.lower_cpu.templates import KernelBody, declaration
 
 @dataclass(frozen=True, slots=True)
 class PrintedKernel:
-    """A kernel, and what a task of its range costs in additions: at least 1, for a sum of nothing is stored too."""
+    """A kernel, and the cost of one task in additions: at least 1, as an empty sum is stored too."""
 
     kernel: KernelRef
     work: Dim
 
     def sharing(self, pairs: InPlace) -> PrintedKernel:
-        """The same, whose results may lie where operands were."""
+        """The kernel with `pairs` of operands and results that may share memory."""
         return replace(self, kernel=replace(self.kernel, in_place=pairs))
 
 
 def parallel_extent(parts: Sequence[PrintedKernel]) -> Dim:
-    """The work of all parts."""
+    """The total work of all parts."""
     return total(part.kernel.launch.extent * part.work for part in parts)
 
 
 def print_parallel(parts: Sequence[PrintedKernel]) -> KernelBody:
-    """A table of the parts, which a prelude function goes through; each gets its own run of the buffers and sizes.
+    """A table of the parts, over which a prelude function loops; each has its own slice of the buffers and sizes.
 
-    The whole range is done by calls, one after the other, which a compiler may inline.
+    A task that covers the whole range calls the parts directly, in order, so that a compiler may inline them.
     """
     emit = Emitter(VectorSpelling())
     counts = [(emit.dim_scalar(part.kernel.launch.extent), emit.dim_scalar(part.work)) for part in parts]
@@ -64,7 +64,7 @@ def print_parallel(parts: Sequence[PrintedKernel]) -> KernelBody:
 
 
 def _runs(parts: Sequence[PrintedKernel]) -> tuple[str, ...]:
-    """The buffers in the order of the parts, where those of the tensors of all come before what is packed."""
+    """The buffers in the order of the parts; in the launch, the tensors of all parts precede all packed operands."""
     found, tensor, packed = list[str](), 0, sum(len(part.kernel.tensors) for part in parts)
     for part in parts:
         kernel = part.kernel

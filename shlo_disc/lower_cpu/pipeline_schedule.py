@@ -1,16 +1,16 @@
-"""When stages of a software pipeline hand on what they have found: the schedule of an iteration, and its rule.
+"""The schedule of a software pipeline's iteration, and the lifetime rule of the values that stages pass on.
 
-In turn t stage s is at group t - s of the rows, so what stage s does for group g it does in turn g + s. A turn has
-moments: what stages compute before the loop (`BEFORE`), the loop over the lanes, with all stages in it (`LOOP`), and
-then one after the other the `ends`, which finish a reduction or move a number on to the variable of a later stage.
+In turn t (an iteration), stage s processes group t - s of the rows; so stage s processes group g in turn g + s. A turn
+has moments: what stages compute before the loop (`BEFORE`), the loop over the lanes, with all stages in it (`LOOP`),
+and then in order the `ends`, which finish a reduction or copy a value to the variable of a later stage.
 
-What one stage hands on to another waits in a place. A variable has one copy, which the next group overwrites one turn
-later; scratch has c copies that take turns, so group g + c overwrites what was group g's, c turns later. Of a place
-with c copies that is written at stage w, moment p, and read at stage r, moment q, every group reads its own value if
+A value that one stage passes to another is kept in a place. A variable has one copy, which the next group overwrites
+one turn later; scratch has c copies used in rotation, so group g + c overwrites the copy of group g, c turns later. For
+a place with c copies, written at stage w, moment p, and read at stage r, moment q, every group reads its own value if
 
     (w, p) < (r, q) < (w + c, p)
 
-as pairs: after it was written, and before it is overwritten. This is the lifetime rule of software pipelining (Lam,
+as pairs: after it is written, and before it is overwritten. This is the lifetime rule of software pipelining (Lam,
 "Software pipelining", PLDI 1988, calls copies for values that live longer "modulo variable expansion"). `check` proves
 it for every place of a kernel.
 """
@@ -35,7 +35,7 @@ BEFORE, LOOP, ENDS = 0, 1, 2  # the moments of a turn; end number k is at ENDS +
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """A number that stage `teller` finds, as the later stage `stage` sees it."""
+    """The result of a reduction of stage `teller`, as the later stage `stage` reads it."""
 
     carry: Arg
     teller: int
@@ -43,25 +43,25 @@ class Late:
 
     @property
     def variable(self) -> Arg:
-        """Where it waits. Each stage has variables of its own, as others are at other rows meanwhile."""
+        """The variable that holds it. Each stage has its own, as stages process different rows at a time."""
         return Arg(f"{self.carry.name}_{self.stage}", self.carry.dtype)
 
     @property
     def source(self) -> Arg:
-        """What is copied there: the number, or the variable of the stage before."""
+        """What is copied there: the result itself, or the variable of the stage before."""
         return self.carry if self.stage == self.teller + 1 else Late(self.carry, self.teller, self.stage - 1).variable
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Stage `stage` finishes its reductions and tells the next stage what it has found."""
+    """Stage `stage` finishes its reductions and passes the results to the next stage."""
 
     stage: int
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A number that waits for longer than one turn goes to the variable of the next stage."""
+    """A value that is needed more than one turn later is copied to the variable of the next stage."""
 
     late: Late
 
@@ -71,27 +71,27 @@ End: TypeAlias = Finish | Move
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The variables between the stages of a kernel, the copies of its scratch, and the ends of a turn in order."""
+    """The variables between stages of a kernel, the numbers of copies of its scratch, the ends of a turn in order."""
 
     late: tuple[Late, ...]
     copies: tuple[tuple[Scratch, int], ...]
     ends: tuple[End, ...]
 
     def seen(self, stage: int) -> dict[str, Arg]:
-        """The variables that a stage reads, by the names of the numbers."""
+        """The variables that a stage reads, by the names of the reductions' results."""
         return {late.carry.name: late.variable for late in self.late if late.stage == stage}
 
     def told(self, stage: int) -> list[Late]:
-        """What a stage tells the next one."""
+        """The results that a stage passes to the next one."""
         return [late for late in self.late if late.teller == stage and late.stage == stage + 1]
 
     def copies_of(self, scratch: Scratch) -> int:
-        """How many groups' elements a scratch holds at a time."""
+        """Number of groups whose elements a scratch holds at a time."""
         return dict(self.copies)[scratch]
 
 
 def schedule_of(kernel: RowKernel) -> Schedule:
-    """The schedule of a kernel: later stages first, so that they read what they see before it is overwritten.
+    """The schedule of a kernel: later stages first, so that they read values before these are overwritten.
 
     Raises:
         InternalError: the schedule breaks the lifetime rule.
@@ -112,19 +112,19 @@ def schedule_of(kernel: RowKernel) -> Schedule:
 
 
 def copies(kernel: RowKernel, scratch: Scratch) -> int:
-    """How many groups' elements are kept at a time: of each from the turn that stores it to the last that reads it."""
+    """Number of groups kept at a time: each from the turn that stores its elements to the last that reads them."""
     users = [number for number, stage in enumerate(kernel.stages) if scratch in {*_loaded(stage), *_stored(stage)}]
     return users[-1] - users[0] + 1 if users else 1
 
 
 def scratch_of(stage: Stage) -> list[Scratch]:
-    """The scratch that a stage reads or writes, by name."""
+    """The scratch that a stage reads or writes, sorted by name."""
     return sorted({*_loaded(stage), *_stored(stage)}, key=lambda one: one.name)
 
 
 @dataclass(frozen=True, slots=True)
 class CopyAccess:
-    """A stage that writes, or reads, its group's copy of a place, at a moment of its turn."""
+    """A write or read by a stage of its group's copy of a place, at a moment of a turn."""
 
     place: str
     copies: int
@@ -133,10 +133,10 @@ class CopyAccess:
 
 
 def check(kernel: RowKernel, schedule: Schedule) -> None:
-    """Prove the lifetime rule for all that the stages of a kernel hand on under a schedule.
+    """Prove the lifetime rule for all values that the stages of a kernel pass on under a schedule.
 
     Raises:
-        InternalError: something is read before it is written, or after it is overwritten, or two things share a place.
+        InternalError: a value is read before it is written, or after it is overwritten, or two values share a place.
     """
     names = Counter(late.variable.name for late in schedule.late)
     names.update(carry.name for stage in kernel.stages for r in stage.reductions for carry in r.carries)
@@ -173,7 +173,7 @@ def _writes(kernel: RowKernel, schedule: Schedule) -> Iterator[CopyAccess]:
 
 
 def _all_reads(kernel: RowKernel, schedule: Schedule) -> Iterator[CopyAccess]:
-    """What a stage reads it may read at any moment from before the loop to its own end."""
+    """The reads of all stages, each assumed at every moment from before the loop to the stage's own end."""
     ends = {end.stage: moment for moment, end in enumerate(schedule.ends, start=ENDS) if isinstance(end, Finish)}
     for number, stage in enumerate(kernel.stages):
         for moment in (BEFORE, LOOP, *([ends[number]] if number in ends else [])):
@@ -192,7 +192,7 @@ def _place(schedule: Schedule, name: str, stage: int) -> str:
 
 
 def _reads(stage: Stage) -> set[str]:
-    """The names of the numbers that a stage reads of other stages."""
+    """The names of other stages' results that a stage reads."""
     own = {arg.name for r in stage.reductions for arg in r.inputs}
     made = {carry.name for r in stage.reductions for carry in r.carries}
     starts = _names([x for r in stage.reductions for x in r.init])

@@ -1,4 +1,4 @@
-"""Row kernels as C++: four rows at once where reductions would wait, lanes along the innermost axis."""
+"""Row kernels as C++: vectors along the innermost axis, four rows at once to hide the latency of reductions."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from shlo_disc.lower_cpu.stage_text import STRIP, stage_lines
 from shlo_disc.lower_cpu.vectorize import can_vectorize
 
 SEAMS, FIXED_SEAMS = (Seams(maps=True, hidden=hidden, strips=True) for hidden in (True, False))
-LONG_ROW = 384  # elements of a row, from which on leaving out a part of it saves more than four rows at once do
+LONG_ROW = 384  # elements of a row, from which on skipping a part of it saves more than computing four rows at once
 UNROLL = 4  # rows at once: enough independent sums to hide the latency of one addition
 
 
 def is_flat(kernel: RowKernel) -> bool:
     """Whether the kernel is maps without rows, so that threads share their points, one map after the other.
 
-    Segments of a loop may have sizes that only the kernel knows; the size of the whole loop is known.
+    Segments of a loop may have sizes that depend on data; the whole loop may not.
     """
     maps = not kernel.scratch and not any(stage.reductions for stage in kernel.stages)
     return maps and not kernel.rows and not points(kernel.stages).data()
 
 
 def is_columns(kernel: RowKernel) -> bool:
-    """Whether all stages of the only row keep the same innermost axis, each column by itself: threads share columns."""
+    """Whether all stages of a single row keep the same innermost axis, its columns independent: threads share these."""
     if kernel.rows or not any(s.reductions for s in kernel.stages):
         return False
     if not all(s.axes and not s.reduced[-1] for s in kernel.stages):
@@ -46,7 +46,7 @@ def is_columns(kernel: RowKernel) -> bool:
 
 
 def _keeps_column(stage: Stage, columns: Dim) -> bool:
-    """Whether a stage reads and writes of the scratch only what belongs to its own column."""
+    """Whether a stage reads and writes only elements of its own column in scratch."""
     lane = stage.axes[-1].symbol
     loads = [n for n in nodes_of(stage_formulas(stage)) if isinstance(n, Load) and isinstance(n.source, Scratch)]
     stores = (*stage.stores, *(s for r in stage.reductions for s in r.stores))
@@ -56,14 +56,14 @@ def _keeps_column(stage: Stage, columns: Dim) -> bool:
 
 
 def extent(kernel: RowKernel) -> Dim:
-    """How many independent tasks a launch has."""
+    """Number of independent tasks of a launch."""
     if is_columns(kernel):
         return (kernel.stages[0].axes[-1].extent + (STRIP - 1)) // STRIP
     return points(kernel.stages) if is_flat(kernel) else product(axis.extent for axis in kernel.rows)
 
 
 def task_elements(kernel: RowKernel) -> Dim:
-    """How many elements one task touches: of the row in the middle, where rows differ."""
+    """Number of elements that one task accesses; where rows differ, that of the middle row."""
     if is_flat(kernel):
         return const(1)
     if is_columns(kernel):
@@ -72,17 +72,17 @@ def task_elements(kernel: RowKernel) -> Dim:
 
 
 def points(stages: Iterable[Stage]) -> Dim:
-    """How many points all stages have."""
+    """Number of points of all stages."""
     return total(product(axis.extent for axis in stage.axes) for stage in stages)
 
 
 def scratch_bytes(kernel: RowKernel) -> Dim:
-    """The private memory that a thread needs."""
+    """Bytes of private memory that a thread needs."""
     return total(padded(s.size) * (_rows_kept(kernel, s) * s.dtype.bytes) for s in kernel.scratch)
 
 
 def _rows_kept(kernel: RowKernel, scratch: Scratch) -> int:
-    """Of how many rows a scratch holds elements at a time."""
+    """Number of rows whose elements a scratch holds at a time."""
     if not unrolled(kernel):
         return 1
     return GROUP * copies(kernel, scratch) if may_fly(kernel) else UNROLL
@@ -103,7 +103,7 @@ def moves(kernel: RowKernel) -> bool:
 
 
 def padded(size: Dim) -> Dim:
-    """Whole vectors: the last one may be stored and loaded in full."""
+    """The size in whole vectors, so that the last one may be stored and loaded in full."""
     return (size + (LANES - 1)) // LANES * LANES
 
 
@@ -111,7 +111,7 @@ class RowPrinter:
     """Prints one row kernel."""
 
     def __init__(self, kernel: RowKernel, ranges: Ranges | None = None) -> None:
-        """`ranges`: of the loops of the only stage, if they do not run from 0 to their extents."""
+        """`ranges`: bounds of the only stage's loops, if they do not run from 0 to their extents."""
         assert not ranges or len(kernel.stages) == 1, "each stage has loops of its own"
         self.kernel = kernel
         self.ranges = ranges or {}
@@ -171,7 +171,7 @@ class RowPrinter:
         return lines
 
     def _columns(self) -> list[str]:
-        """The columns that lie between `begin` and `end`, in strips, of every stage."""
+        """All stages, for the strips of columns from `begin` to `end`."""
         lanes = [stage.axes[-1] for stage in self.kernel.stages]
         lines = self._row([{lane.symbol: ("from", "to")} for lane in lanes])
         to = f"min_(end * {STRIP}, {self.emit.dim_scalar(lanes[0].extent)})"
@@ -190,12 +190,12 @@ class RowPrinter:
         return scope.lines
 
     def _in_flight(self) -> list[str]:
-        """Most of the rows, several groups of them at a time."""
+        """The software-pipelined loop over most of the rows, several groups at a time."""
         self.emit.row_scope = 1
         return InFlight(self.context, self.kernel).lines()
 
     def _flat(self) -> list[str]:
-        """Maps one after the other: of each the points that lie between `begin` and `end`."""
+        """Maps one after the other, each for its points between `begin` and `end`."""
         lines, before = list[str](), const(0)
         for number, stage in enumerate(self.kernel.stages):
             points = product(axis.extent for axis in stage.axes)
@@ -213,7 +213,7 @@ class RowPrinter:
         return lines
 
     def _between(self, stage: Stage, first: str, last: str) -> list[str]:
-        """The points of a map from number `first` to before number `last`: lines of the innermost axis."""
+        """The points [`first`, `last`) of a map, line by line of the innermost axis."""
         if len(stage.axes) <= 1:
             lines = stage_lines(self.context, stage, {axis.symbol: (first, last) for axis in stage.axes})
             alone = bool(stage.axes) or len(self.kernel.stages) == 1  # a launch has at least one task
@@ -244,7 +244,7 @@ class RowPrinter:
 
 @dataclass(frozen=True, slots=True)
 class KernelForm:
-    """One way to print a kernel, for calls whose sizes compare so with numbers; constant sizes do."""
+    """One way to print a kernel, for calls whose sizes satisfy `conditions`; constant sizes always do."""
 
     printer: RowPrinter
     conditions: tuple[tuple[Dim, str, int], ...] = ()
@@ -256,7 +256,7 @@ def longest_row(kernel: RowKernel) -> Dim:
 
 
 def by_length(forms: Sequence[KernelForm]) -> tuple[list[str], tuple[str, ...]]:
-    """Statements and symbols of a kernel in several forms, the last that fits is taken; the first one always fits."""
+    """Statements and symbols of a kernel in several forms; the last that fits is chosen, and the first always fits."""
     lines, sizes = list[str](), dict[str, None]()
     for form in forms:
         text, _ = form.printer.lines()
@@ -272,13 +272,13 @@ def by_length(forms: Sequence[KernelForm]) -> tuple[list[str], tuple[str, ...]]:
 
 
 def shared_pairs(forms: Sequence[KernelForm]) -> Pairs:
-    """What may share memory in all forms."""
+    """The pairs of params that may share memory in all forms."""
     first, *others = (row_pairs(form.printer.kernel) for form in forms)
     return tuple(pair for pair in first if all(pair in pairs for pairs in others))
 
 
 def pointer(spell: VectorSpelling, number: int, param: Param, *, written: bool, shared: bool = False) -> str:
-    """The declaration of a param's pointer. `shared`: what it points to may be another param's too."""
+    """The declaration of a param's pointer. `shared`: it may alias that of another param."""
     kind = spell.memory_type(param.dtype)
     const_, restrict = "" if written else "const ", "" if shared else " __restrict__"
     return f"{const_}{kind}*{restrict} const {param.name} = ({const_}{kind}*)buffers[{number}];"

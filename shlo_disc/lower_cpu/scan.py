@@ -1,4 +1,4 @@
-"""Scans as C++: one element after the other along the axis, neighbouring lines side by side."""
+"""Scans as C++: sequential along the axis, with adjacent lines processed together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import KernelBody
 
 _SPELL = VectorSpelling()
-SIDE_BY_SIDE = 64  # lines whose elements are neighbours in memory, and are combined in turn
+SIDE_BY_SIDE = 64  # lines whose elements are adjacent in memory and are processed together
 
 
 def _width(kernel: ScanKernel) -> int:
@@ -21,13 +21,13 @@ def _width(kernel: ScanKernel) -> int:
 
 
 def scan_extent(kernel: ScanKernel) -> Dim:
-    """How many groups of neighbouring lines there are."""
+    """Number of groups of adjacent lines."""
     width = _width(kernel)
     return kernel.outer.extent * ((kernel.inner.extent + (width - 1)) // width)
 
 
 def print_scan(kernel: ScanKernel) -> KernelBody:
-    """Each task is a line, or a group of neighbouring ones."""
+    """Each task is a line, or a group of adjacent ones."""
     emit, width = Emitter(_SPELL), _width(kernel)
     lines = [pointer(_SPELL, k, p, written=p in kernel.outputs) for k, p in enumerate(kernel.params)]
     emit.count_uses(kernel.init)
@@ -68,7 +68,7 @@ def _line(kernel: ScanKernel, starts: Sequence[str], loop: str, body: Sequence[s
 def _lines_side_by_side(
     kernel: ScanKernel, starts: Sequence[str], loop: str, body: Sequence[str], inner: str
 ) -> list[str]:
-    """The loop over groups of lines, whose elements are neighbours in memory."""
+    """The loop over groups of lines whose elements are adjacent in memory."""
     carried = [f"{_SPELL.value_type(c.dtype)} carried{k}[{SIDE_BY_SIDE}];" for k, c in enumerate(kernel.carries)]
     columns = "for (int64_t column = 0; column < columns; ++column) {"
     group = [
@@ -94,7 +94,7 @@ def _lines_side_by_side(
 
 
 def _step(emit: Emitter, kernel: ScanKernel, line: str) -> list[str]:
-    """Combine one element into its line's carries, and store them; `line`: which of several has these carries."""
+    """Combine one element into its line's carries, and store them; `line`: subscript of the carries, if any."""
     emit.count_uses(kernel.elements)
     loaded = [
         f"const {_SPELL.value_type(a.dtype)} {a.name} = {emit.value(x)};"

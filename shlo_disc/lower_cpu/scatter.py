@@ -1,4 +1,4 @@
-"""Scatter as C++: threads share the results, and each applies the updates of its part, in their order."""
+"""Scatter as C++: threads divide the results into slabs, and each applies the updates of its own slabs in order."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from shlo_disc.lower_cpu.spelling import LoneSpelling, VectorSpelling
 from shlo_disc.lower_cpu.templates import KernelBody, union
 
 _SPELL, _ALONE = VectorSpelling(), LoneSpelling()
-UPDATE_WORK = 4  # of one element, in additions: it is read, and the element in place is read and written
-AHEAD = 32  # updates: an element far away is asked for as many earlier
+UPDATE_WORK = 4  # cost of one element in additions: it is read, and the element in place is read and written
+AHEAD = 32  # prefetch distance, in updates
 FAR = 1 << 20  # bytes of a result, from which on its elements are not in a second-level cache
-SHORT = 8  # steps of a loop: fewer take less time than what is before and after a loop of vectors
-FINDING_WORK = 256  # of where a window goes, which every thread finds out about all of them; branches mispredict
+SHORT = 8  # iterations: a shorter loop takes less time than the prologue and epilogue of a vector loop
+FINDING_WORK = 256  # cost of locating one window, which every thread does for all windows; branches mispredict
 
 
 def scatter_extent(kernel: ScatterKernel) -> Dim:
-    """How many tasks there are: slabs of the results."""
+    """Number of tasks: slabs of the results."""
     return const(1) if kernel.slabs is None else kernel.slabs.extent
 
 
 def scatter_grain(kernel: ScatterKernel, least: int) -> Dim:
-    """How many slabs belong together: those that take `least` additions, and as many as finding all updates does.
+    """The grain in slabs: they cost at least `least` additions, and at least as much as locating all updates.
 
-    A lone window is taken to be updated in place, where nothing is copied.
+    A single window is assumed to be updated in place, where nothing is copied.
     """
     work = product(axis.extent for axis in kernel.axes) * (UPDATE_WORK * len(kernel.starts))
     positions = product(axis.extent for axis in kernel.axes if axis.symbol not in kernel.window)
@@ -41,20 +41,20 @@ def scatter_grain(kernel: ScatterKernel, least: int) -> Dim:
 
 
 def print_scatter(kernel: ScatterKernel) -> KernelBody:
-    """A task sets its slabs of the results, then applies the updates that go there, one after the other."""
+    """A task initializes its slabs of the results, then applies the updates that target them in order."""
     emit = Emitter(_SPELL if kernel.window else _ALONE)
     shared = {param for pair in scatter_pairs(kernel) for param in pair}
     declared = pointers(kernel.params, [start.target for start in kernel.starts], shared)
     lines = _starts(kernel, emit)
     if kernel.slabs is not None:
         lines.insert(0, f"if (begin < 0 || end > {emit.dim_scalar(kernel.slabs.extent)}) __builtin_unreachable();")
-    # What is the same in a window is computed once.
+    # Window-invariant values are computed once per window.
     outside = [axis for axis in kernel.axes if axis.symbol not in kernel.window]
     inside = [axis for axis in kernel.axes if axis.symbol in kernel.window]
     with emit.inside(*(axis.symbol.name for axis in outside)) as position:
         across = None
         position.lines += _ahead(kernel, emit, outside, inside)
-        if kernel.slabs is not None:  # first: what goes to a slab of this task is in bounds there
+        if kernel.slabs is not None:  # first: an update of this task's slabs is in bounds along that dim
             across = kernel.slabs.axis if kernel.slabs.axis in inside else None
             position.lines += _chosen(kernel.slabs, emit, across)
         emit.count_uses([kernel.in_bounds])
@@ -77,7 +77,7 @@ def _rows(kernel: ScatterKernel, sweep: Sweep) -> RowKernel:
 
 
 def _starts(kernel: ScatterKernel, emit: Emitter) -> list[str]:
-    """Copy the operands, or fill with zeros: the slabs of this task."""
+    """Initialize the slabs of this task: copy the operands, or fill with zeros."""
     inner = "1" if kernel.slabs is None else emit.dim_scalar(kernel.slabs.inner)
     lines = list[str]()
     for start in kernel.starts:
@@ -92,7 +92,7 @@ def _starts(kernel: ScatterKernel, emit: Emitter) -> list[str]:
 
 
 def _ahead(kernel: ScatterKernel, emit: Emitter, outside: Sequence[Axis], inside: Sequence[Axis]) -> list[str]:
-    """Ask for the element of a later update: a core sees too few updates at once to wait for all of them together."""
+    """Prefetch the element of a later update: a core has too few updates in flight to overlap their cache misses."""
     if inside or not outside or kernel.slabs is None or not kernel.targets[0].offset.data():
         return []
     last, slabs = outside[-1], kernel.slabs
@@ -113,7 +113,7 @@ def _ahead(kernel: ScatterKernel, emit: Emitter, outside: Sequence[Axis], inside
 
 
 def _chosen(slabs: Slabs, emit: Emitter, across: Axis | None) -> list[str]:
-    """Statements that leave if an update goes to no slab of this task, or name the part of its window that does."""
+    """Statements that skip an update outside this task's slabs, or compute which part of its window is inside."""
     if across is None:
         slab = slabs.start if slabs.axis is None else slabs.start + of(slabs.axis.symbol)
         lines = [f"const int64_t slab = {emit.dim_scalar(slab)};"]
@@ -127,7 +127,7 @@ def _chosen(slabs: Slabs, emit: Emitter, across: Axis | None) -> list[str]:
 
 
 def _update(kernel: ScatterKernel, emit: Emitter, inside: Sequence[Axis]) -> list[str]:
-    """Combine one element of the updates into the element in place."""
+    """Combine one element of the updates with the element in place."""
     with emit.inside(*(axis.symbol.name for axis in inside), *(c.name for c in kernel.carries)) as scope:
         emit.count_uses([t.value for t in kernel.targets])
         for number, target in enumerate(kernel.targets):
@@ -135,7 +135,7 @@ def _update(kernel: ScatterKernel, emit: Emitter, inside: Sequence[Axis]) -> lis
         for number, (carry, target) in enumerate(zip(kernel.carries, kernel.targets, strict=True)):
             text = _SPELL.load(target.target.name, f"at{number}", target.target.dtype)
             scope.lines.append(f"const {_SPELL.value_type(carry.dtype)} {carry.name} = {text};")
-        emit.floor = len(emit.scopes) - 2  # behind the check of bounds
+        emit.floor = len(emit.scopes) - 2  # after the bounds check
         values = [emit.value(t.value) for t in kernel.targets]
         emit.floor = 0
         scope.flush()
@@ -145,7 +145,7 @@ def _update(kernel: ScatterKernel, emit: Emitter, inside: Sequence[Axis]) -> lis
 
 
 def _window(inside: Sequence[Axis], across: Axis | None, emit: Emitter, body: Sequence[str]) -> Sequence[str]:
-    """Loops over a window; along the slabs, over those of this task. The last one is a plain loop if it is short."""
+    """Loops over a window, clipped to this task's slabs. The innermost one is not vectorized if it is short."""
     if not inside:
         return ["{", *indented(body), "}"]
     ends = ["to" if axis == across else emit.dim_scalar(axis.extent) for axis in inside]

@@ -1,4 +1,4 @@
-"""What is printed as plain loops: select_and_scatter."""
+"""Kernels that are printed as plain loops: select_and_scatter."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def indented(lines: Sequence[str]) -> list[str]:
 def loops(
     axes: Sequence[Axis], ends: Sequence[str], body: Sequence[str], begins: Sequence[str] | None = None
 ) -> list[str]:
-    """Nested loops, from 0; `continue` in the body goes on with the next point, so a body without loops is one too."""
+    """Nested loops, by default from 0; a body without axes is in a loop, too, as `continue` skips to the next point."""
     if not axes:
         return ["for (int once = 0; once < 1; ++once) {", *indented(body), "}"]
     names = [a.symbol.name.removeprefix("%") for a in axes]
@@ -90,7 +90,7 @@ def print_window_scatter(kernel: WindowScatterKernel) -> KernelBody:
 
 
 def _combine_window(emit: Emitter, kernel: WindowScatterKernel, windows: Sequence[Axis]) -> list[str]:
-    """Put the source's element into the chosen position."""
+    """Combine the source's element into the chosen position."""
     old, update = kernel.scatter_arguments
     offset = const(0)
     for axis in windows:

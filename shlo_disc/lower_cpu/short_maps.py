@@ -1,9 +1,9 @@
-"""Maps over short rows: lanes run over what a stage stores, as if all its rows were one line.
+"""Maps over short rows: vectors run over the elements that a stage stores, as if all its rows were one line.
 
-In which row and column a lane is repeats from one block of rows to the next, and so does, relative to the block, where
-it loads and which side of a guard it takes: of a concatenation, of padding, also between elements. This is found once
-for many blocks, by any formula, one lane at a time. Vectors are then loaded by permuting registers, if what they hold
-is near, and stored whole.
+The row and column of a lane repeat from one block of rows to the next, and so do, relative to the block, the place that
+it loads from and the side of a guard that it takes: of a concatenation, of edge or interior padding. They are computed
+once for many blocks, by any formula, one lane at a time. Vectors are then loaded by permuting registers, if their
+elements are close together, and stored whole.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from shlo_disc.lower_cpu.short_rows import LONGEST
 from shlo_disc.lower_cpu.spelling import LANES, VECTOR_DTYPES, VectorSpelling
 from shlo_disc.lower_cpu.vectorize import node_fits
 
-SEAMS = Seams(maps=True, hidden=False, strips=False, columns=False)  # a row stays whole, whatever it consists of
-FEWEST = 4 * LANES  # rows that pay for finding the places
-RUN = 16  # blocks of which a vector is computed, one after the other; what they touch stays in the nearest cache
+SEAMS = Seams(maps=True, hidden=False, strips=False, columns=False)  # rows are not split along their columns
+FEWEST = 4 * LANES  # rows that amortize computing the places
+RUN = 16  # consecutive blocks of which one vector is computed; the data that they access stays in L1
 GROUP = 16  # vectors of a block whose places are kept at a time
 MOST_ROWS = 8 * LANES  # of a block
-MOST_LOADS = 8  # of a stage: all lanes load on all sides of a guard
-_BLOCK, _LINE = Sym("%block"), Sym("%line")  # the number of a block, and a row of it
+MOST_LOADS = 8  # of a stage, as all lanes load on all sides of a guard
+_BLOCK, _LINE = Sym("%block"), Sym("%line")  # the number of a block, and a row in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +73,13 @@ def may_be_short(kernel: RowKernel) -> bool:
     if kernel.scratch or rows.moves(kernel) or any(stage.reductions for stage in kernel.stages):
         return False
     if not kernel.rows and all(len(stage.axes) < 2 for stage in kernel.stages):
-        return False  # lines
+        return False  # single lines
     lengths = (stage.axes[-1].extent for stage in kernel.stages if stage.axes)
     return all(length.constant is None or length.constant <= 2 * LANES for length in lengths)
 
 
 def short_maps(kernel: RowKernel) -> ShortMaps | None:
-    """A kernel that was cut at `SEAMS` as blocks of rows, if lanes may run over them; valid for rows up to `limit`."""
+    """A kernel that was split at `SEAMS` as blocks of rows, if vectors may span rows; valid for rows up to `limit`."""
     if not may_be_short(kernel):
         return None
     found = list[RowBlock | None]()
@@ -97,21 +97,21 @@ def short_maps(kernel: RowKernel) -> ShortMaps | None:
                 return None
     maps = ShortMaps(kernel, tuple(found))
     if (width := maps.width).data() or (width.constant is not None and width.constant > limit(maps)):
-        return None  # the form is chosen by the length before any element is read
+        return None  # the form is chosen by the length before any data is read
     if (height := maps.height).data() or (height.constant is not None and height.constant < FEWEST):
         return None
     return maps
 
 
 def limit(maps: ShortMaps) -> int:
-    """The points of a row up to which lanes over several rows are faster than vectors along each."""
+    """The longest row, in points, for which vectors over several rows are faster than vectors along each."""
     return max((_limit(block.stage) for block in maps.blocks if block), default=0)
 
 
 def _limit(stage: Stage) -> int:
     column, deps, nodes = stage.axes[1].symbol, Dependence(), list(nodes_of(stage_formulas(stage)))
     if any(True for _ in divisions(stage, column)):
-        return 2 * LANES  # else there are no vectors
+        return 2 * LANES  # the alternative is scalar code
     if any(isinstance(node, Select) and is_guard(node.condition) for node in nodes):
         return LANES
     offsets = (node.index[0] for node in nodes if isinstance(node, Load))
@@ -121,7 +121,7 @@ def _limit(stage: Stage) -> int:
 
 
 def _block(stage: Stage, row: Axis, column: Axis) -> RowBlock | None:
-    height = lcm(LANES, *(size for _, size in divisions(stage, row.symbol)))  # after so many rows a formula repeats
+    height = lcm(LANES, *(size for _, size in divisions(stage, row.symbol)))  # the period of the formulas, in rows
     if height > MOST_ROWS:
         return None
     rewriter = DimRewriter(lambda dim: dim.substitute({row.symbol: height * of(_BLOCK) + of(_LINE)}))
@@ -131,28 +131,28 @@ def _block(stage: Stage, row: Axis, column: Axis) -> RowBlock | None:
 
 
 def _is_line(store: Store, column: Axis, height: int) -> bool:
-    """Whether rows are stored one after the other."""
+    """Whether rows are stored contiguously."""
     rest = store.offset - (height * of(_BLOCK) + of(_LINE)) * column.extent - of(column.symbol)
     varying = {_BLOCK.name, _LINE.name, column.symbol.name}
     return store.value.dtype in VECTOR_DTYPES and not rest.data() and varying.isdisjoint(Dependence().of(rest))
 
 
 class _Lanes:
-    """What differs between the lanes of a block, and what of it is the same in every block."""
+    """Tests whether expressions differ between the lanes of a block, and whether they are the same in every block."""
 
     def __init__(self, column: Axis) -> None:
         self.axes, self.deps = (Axis(_LINE, column.extent), column), Dependence()
         self.names = frozenset({_LINE.name, column.symbol.name})
 
     def split(self, dim: Dim) -> tuple[Dim, Dim]:
-        """What is the same for all lanes, and what is not."""
+        """The part of a sum that is the same for all lanes, and the rest."""
         parts = [Dim((term,)) for term in dim.terms]
         varies = [not self.names.isdisjoint(self.deps.of(part)) for part in parts]
         same = total(part for part, varied in zip(parts, varies, strict=True) if not varied)
         return same, total(part for part, varied in zip(parts, varies, strict=True) if varied)
 
     def repeats(self, node: Node) -> bool:
-        """Whether what a lane finds is the same in every block."""
+        """Whether each lane's value is the same in every block."""
         return self.deps.of(node) <= self.names and not any(isinstance(each, Load) for each in nodes_of([node]))
 
     def fit(self, stage: Stage) -> bool:
@@ -170,14 +170,14 @@ class _Lanes:
         return not self.names.isdisjoint(self.deps.of(node))
 
     def _guard_fits(self, guard: Select) -> bool:
-        """Whether what differs from lane to lane repeats, and what it guards is loaded by lanes."""
+        """Whether conditions that differ between lanes repeat in every block, and the loads under them differ too."""
         if not all(self.repeats(part) for part in conjuncts(guard.condition) if self._varies(part)):
             return False
         guarded = (n for n in nodes_of((guard.then, guard.other)) if isinstance(n, Load | FoldResult))
         return not self._varies(guard.condition) or all(map(self._varies, guarded))
 
     def _is_found(self, node: Node) -> bool:
-        """Whether an index of a node repeats but for what is the same for all lanes."""
+        """Whether the index of a node repeats in every block, but for a part that is the same for all lanes."""
         match node:
             case Load(_, (dim,)) | FromDim(dim, _):
                 return node.dtype in VECTOR_DTYPES and self.repeats(self.split(dim)[1])
@@ -190,7 +190,7 @@ class _Lanes:
 
 
 class _BlockEmitter(Emitter):
-    """Prints formulas whose lanes are points of a block; what repeats is hoisted to where its lanes are known."""
+    """Prints formulas whose lanes are points of a block; block-invariant values are hoisted out of the block loop."""
 
     def __init__(self, column: Axis) -> None:
         self.vectors, self.table = VectorSpelling(), _Lanes(column)
@@ -214,7 +214,7 @@ class _BlockEmitter(Emitter):
         return self.vectors.load_at(start, places, source.dtype)
 
     def store(self, store: Store) -> str:
-        """The statement that stores a vector of neighbours."""
+        """The statement that stores a vector of adjacent elements."""
         fixed, _ = self.table.split(store.offset)
         start = f"{store.target.name} + {self.dim_scalar(fixed)} + point"
         return self.vectors.store_held(start, self.lanes(store.value), store.target.dtype, "held")
@@ -230,23 +230,23 @@ class _BlockEmitter(Emitter):
         return f"({text} + splat_i64({self.dim_scalar(fixed)}))" if fixed.terms else text
 
     def lanes_between(self, dim: Dim, lower: Dim, upper: Dim) -> str | None:
-        """A mask that is the same in every block."""
+        """The mask of a range check, if it is the same in every block."""
         condition = InRange(dim, lower, upper)
         if not self.is_vector(condition) or not self.table.repeats(condition):
             return None
         return self._mask(self._chosen(condition))
 
     def first(self, formulas: Iterable[Scalar]) -> Iterator[Scalar]:
-        """Choices too: all lanes load on both sides."""
+        """The vectors among loads and guarded choices: all lanes load on both sides of a choice."""
         return (node for node in unguarded(formulas) if self.is_vector(node))
 
     def by_lane(self, node: Select) -> str:
-        """Let each lane load on the side that the guard chooses for it; both sides are computed for all lanes."""
+        """A masked choice: each lane loads on its side of the guard; both sides are computed for all lanes."""
         outer, floor, self.floor = self.held, self.floor, len(self.scopes)
         chosen = self._chosen(node.condition)
         texts = list[str]()
         for side, held in ((node.then, chosen), (node.other, self._named(f"{outer} & ~{chosen}"))):
-            with self.inside() as scope:  # what is loaded for some lanes is nothing to the others
+            with self.inside() as scope:  # values loaded for some lanes are not reused for others
                 self.held = held
                 self.load_first([side])
                 texts.append(self.lanes(side))
@@ -262,16 +262,16 @@ class _BlockEmitter(Emitter):
         return text
 
     def _kept(self, name: str) -> str:
-        """A name that all blocks read."""
+        """Mark a name as read by all blocks."""
         self.kept[name] = None
         return name
 
     def _mask(self, held: str) -> str:
-        """The mask of some lanes."""
+        """The mask of the lanes `held`."""
         return self._kept(self._named(f"lanes_held({held})"))
 
     def _named(self, text: str) -> str:
-        """The name of what is found for the lanes of a vector."""
+        """The name of a value that is computed once for the lanes of a vector."""
         if (name := self.known.get(text)) is None:
             name = self.known[text] = self.fresh("n")
             self.scopes[1].lines.append(f"const auto {name} = {text};")
@@ -282,11 +282,11 @@ class _BlockEmitter(Emitter):
         return self._each("held_of", lambda: self.value(condition))
 
     def _found(self, dim: Dim) -> str:
-        """The index that each lane finds."""
+        """The index of each lane."""
         return self._each("lanes_of", lambda: self.dim_scalar(dim))
 
     def _each(self, function: str, printed: Callable[[], str]) -> str:
-        """What `function` makes of a formula that is computed for one lane after the other."""
+        """The result of the prelude's `function` on a formula that is computed lane by lane."""
         lane, floor, inner = self.lane, self.floor, self.scopes[1:]
         self.lane, self.floor = None, 0
         del self.scopes[1:]
@@ -312,7 +312,7 @@ class ShortMapPrinter(rows.RowPrinter):
         if self.kernel.rows:
             body = list[str]()
             for stage in self.kernel.stages:
-                scale = " * width" if stage.axes else ""  # without axes of its own the columns are rows of the launch
+                scale = " * width" if stage.axes else ""  # without axes, the launch counts points
                 body += self._between(stage, f"begin{scale}", f"end{scale}")
         else:
             body = self._flat()
@@ -328,7 +328,7 @@ class ShortMapPrinter(rows.RowPrinter):
 
 
 def _block_lines(emit: _BlockEmitter, block: RowBlock, first: str, last: str) -> list[str]:
-    """The loops of a stage: `find` is what all blocks share for the lanes of a vector, `compute` one of some blocks."""
+    """The loops of a stage: `find` computes what all blocks share of a vector, `compute` the vector of some blocks."""
     emit.count_uses(stage_formulas(block.stage))
     with emit.inside(_LINE.name, emit.column.symbol.name) as vector, emit.inside(_BLOCK.name) as inner:
         emit.load_first([store.value for store in block.stage.stores])
@@ -359,9 +359,9 @@ def _block_lines(emit: _BlockEmitter, block: RowBlock, first: str, last: str) ->
 
 
 def _groups(found: Sequence[str], places: Collection[str]) -> list[str]:
-    """A group of vectors after the other, into a table; of a run of blocks each vector, for all blocks of the run.
+    """For each group of vectors, fill the table; then compute each vector for all blocks of a run, run by run.
 
-    Where all lanes are there, and what they load fits in a register each, nothing is asked in the innermost loop.
+    Where all lanes are held, and each load fits in a register, the innermost loop has no tests.
     """
     whole = " && ".join(("held == 0xffff", *(f"is_in_register({name})" for name in places)))
     names = ", ".join(found)

@@ -1,7 +1,7 @@
-"""Short rows: a row does not fill a vector, so 16 rows are computed together, their lanes side by side.
+"""Short rows: a row does not fill a vector, so lanes are rows, and 16 rows are computed together.
 
-Loops run over the points of a row, one after the other; what is loaded for 16 rows lies a row apart. How long rows are
-may be known to the call only: then a kernel has both forms.
+Loops run over the points of a row, one after the other; the loads of 16 rows are a row apart. If the length of rows is
+dynamic, a kernel has both forms.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from shlo_disc.lower_cpu.stage_text import stage_lines
 from shlo_disc.lower_cpu.vectorize import can_vectorize, carries, lanes_fit
 
 LONGEST = 8  # points of a row: registers hold 16 such rows, and are permuted (`load_stride`)
-LONGEST_SCALAR = 2 * LANES  # of a row that is computed one element at a time otherwise
+LONGEST_SCALAR = 2 * LANES  # the same where the alternative is scalar code
 _FIRST = Sym("%first")  # of the 16 rows
 
 
@@ -35,7 +35,7 @@ def short_rows(kernel: RowKernel) -> RowKernel | None:
         return None
     length = row_length(kernel)
     if length.data() or (length.constant is not None and length.constant > limit(kernel)):
-        return None  # the form is chosen by the length before any element is read
+        return None  # the form is chosen by the length before any data is read
     (lane,), deps = kernel.rows, Dependence()
     vectors = tuple([name for stage in kernel.stages for name in carries(stage)])
     if not all(_fits(stage, lane, deps, vectors) for stage in kernel.stages):
@@ -46,22 +46,22 @@ def short_rows(kernel: RowKernel) -> RowKernel | None:
 
 
 def row_length(kernel: RowKernel) -> Dim:
-    """The most points that a stage has in a row, or elements that scratch holds of it.
+    """The most points that a stage has in a row, or elements of it that scratch holds.
 
-    A row that was joined is longer than the segments that each have a stage, and lies in scratch as a whole.
+    A row joined from segments is in scratch as a whole, and longer than the segments, which have a stage each.
     """
     return maximum(rows.longest_row(kernel), *(scratch.size for scratch in kernel.scratch))
 
 
 def limit(kernel: RowKernel) -> int:
-    """The points of a row up to which 16 rows at once are faster than one after the other."""
+    """The longest row, in points, for which 16 rows at once are faster than one after the other."""
     deps = Dependence()
     vectors = all(can_vectorize(stage, deps) for stage in kernel.stages if stage.axes)
     return LONGEST if vectors else LONGEST_SCALAR
 
 
 def _fits(stage: Stage, lane: Axis, deps: Dependence, vectors: Sequence[str]) -> bool:
-    """Whether lanes may run over the rows: values have vectors, and rows are stored a fixed distance apart."""
+    """Whether lanes may run over the rows: types have vectors, and rows are stored a fixed distance apart."""
     carried = (carry for reduction in stage.reductions for carry in (*reduction.carries, *reduction.inputs))
     stores = (*stage.stores, *(s for r in stage.reductions for s in r.stores))
     types = {*(carry.dtype for carry in carried), *(store.value.dtype for store in stores)}
@@ -77,7 +77,7 @@ def _strided(store: Store, lane: Axis, deps: Dependence) -> bool:
 
 
 class _SixteenRows(DimRewriter):
-    """Puts an element of 16 rows where scratch has one of a single row."""
+    """Replaces each scratch element of a row by those of 16 rows."""
 
     def __init__(self, kernel: RowKernel, lane: Axis) -> None:
         super().__init__(lambda dim: dim)
@@ -107,7 +107,7 @@ class _SixteenRows(DimRewriter):
 
 
 class _SixteenRowsEmitter(Emitter):
-    """Prints formulas whose lanes are rows: how rows lie apart is found once for all that is loaded so."""
+    """Prints formulas whose lanes are rows; the places of strided loads are computed once per type and stride."""
 
     def __init__(self) -> None:
         self.vectors = VectorSpelling()

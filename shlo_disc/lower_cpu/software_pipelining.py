@@ -1,11 +1,11 @@
-"""Software pipelining: the stages of a row kernel in one loop, each at rows of its own.
+"""Software pipelining: the stages of a row kernel in one loop, each at different rows.
 
-The loops of one row's stages follow each other. Each fills the pipelines, drains them, and waits for what bounds it
-alone: a maximum for memory, an exponential for the multipliers, a quotient for the divider. Side by side they wait for
-less. So in turn t stage s computes group t - s of two rows, all stages in one loop over the lanes (software pipelining
-of the loop over rows). What a stage tells a later one waits for as many turns as lie between them: numbers in variables
-that are handed on in every turn, elements in one scratch of several that take turns. `flight_schedule` says when, and
-proves that nothing is overwritten before it is read.
+Run one after the other, the loops of a row's stages each fill and drain the pipelines, and each is bound by one
+resource: a maximum by memory, an exponential by the multipliers, a quotient by the divider. Run together, they overlap.
+So in turn t stage s computes group t - s of two rows, all stages in one loop over the lanes (software pipelining of the
+loop over rows). A value for a later stage is kept for as many turns as lie between them: results of reductions in
+variables that are copied on in every turn, elements in one of several scratch copies used in rotation.
+`pipeline_schedule` defines the order, and proves that nothing is overwritten before it is read.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from shlo_disc.lower_cpu.stage_loops import RowContext, decode
 from shlo_disc.lower_cpu.stage_text import VectorStage
 
 GROUP = 2  # rows: four need more registers than there are
-MOST_STAGES = 3  # five gain nothing any more (docs/explanation/kernels.md)
-# Of a few instructions: a stage without others waits for its loads, which are near if the row was just read.
+MOST_STAGES = 3  # five gain nothing (docs/explanation/kernels.md)
+# Functions of a few instructions: a stage without others is bound by loads, which hit a cache if the row was just read.
 _CHEAP = EXACT | {UnaryFn.NOT, UnaryFn.POPCNT, UnaryFn.COUNT_LEADING_ZEROS, UnaryFn.REAL, UnaryFn.IMAG}
 
 
 def may_fly(kernel: RowKernel) -> bool:
-    """Whether the stages of an unrolled kernel are loops over the same lanes, of which one computes a function."""
+    """Whether the stages of an unrolled kernel are loops over the same lanes, and one computes a costly function."""
     stages = kernel.stages
     if not 2 <= len(stages) <= MOST_STAGES or any(len(stage.axes) != 1 for stage in stages):
         return False
@@ -43,21 +43,21 @@ def may_fly(kernel: RowKernel) -> bool:
         return False
     if any(stage.reductions and not stage.reduced[0] for stage in stages):
         return False
-    # while a stage is not on yet, numbers of its rows come from what was not told yet: no place may depend on them
+    # before a stage is active, results that it reads of other stages are not set yet: no address may depend on them
     if any(dim.data() for stage in stages for dim in stage_dims(stage)):
         return False
     return any(map(_computes, stages))
 
 
 def _computes(stage: Stage) -> bool:
-    """Whether the stage computes a function of each element, of more than a few instructions."""
+    """Whether the stage computes, for each element, a function of more than a few instructions."""
     deps, lane = Dependence(), stage.axes[0].symbol.name
     functions = (node for node in nodes_of(stage_formulas(stage)) if isinstance(node, Unary))
     return any(node.fn not in _CHEAP and lane in deps.of(node) for node in functions)
 
 
 class _Renamer(DimRewriter):
-    """What one stage reads under names of its own, as other stages are at other rows meanwhile."""
+    """Gives all that one stage reads names of its own, as stages process different rows at a time."""
 
     def __init__(self, number: int, symbols: Mapping[Sym, Sym], seen: Mapping[str, Arg]) -> None:
         change = {old: of(new) for old, new in symbols.items()}
@@ -74,7 +74,7 @@ class _Renamer(DimRewriter):
                 return super()._rebuild(node)
 
     def buffer(self, scratch: Scratch) -> Scratch:
-        """The scratch of the rows that the stage is at."""
+        """The scratch copy of the stage's current rows."""
         return replace(scratch, name=f"{scratch.name}_{self._number}")
 
     def stage(self, stage: Stage, lane: Axis) -> Stage:
@@ -89,7 +89,7 @@ class _Renamer(DimRewriter):
 
 @dataclass(frozen=True, slots=True)
 class _StageText:
-    """The statements of one stage in a turn: before the loop, at a vector, at the last lanes, and after the loop."""
+    """The statements of one stage in a turn: before the loop, for a vector, for the last lanes, and after the loop."""
 
     before: Sequence[str]
     whole: Sequence[str]
@@ -98,7 +98,7 @@ class _StageText:
 
 
 class InFlight:
-    """Prints the turns of a kernel whose rows from `row` on are computed in groups."""
+    """Prints the pipelined loop of a kernel whose rows from `row` on are computed in groups."""
 
     def __init__(self, row: RowContext, kernel: RowKernel) -> None:
         self._row, self._emit, self._kernel = row, row.emit, kernel
@@ -106,7 +106,7 @@ class InFlight:
         self._schedule = schedule_of(kernel)
 
     def lines(self) -> list[str]:
-        """The statements; `row` is behind the last group afterwards."""
+        """The statements; afterwards `row` is past the last group."""
         texts = [self._stage(number) for number in range(len(self._kernel.stages))]
         return [
             f"if (const int64_t groups = (end - row) / {GROUP}; groups > 0) {{",
@@ -141,7 +141,7 @@ class InFlight:
         return lines
 
     def _side_by_side(self, bodies: Sequence[Sequence[str]]) -> list[str]:
-        """The last stage first: it reads what an earlier turn stored."""
+        """The bodies of all stages, the last first, as it reads what an earlier turn stored."""
         guarded = [self._guarded(number, body) for number, body in enumerate(bodies)]
         return [INDENT + line for body in reversed(guarded) for line in body]
 
@@ -179,9 +179,9 @@ class InFlight:
         return _StageText([*before, *scope.lines, *printer.starts()], whole, rest, after)
 
     def _buffer(self, scratch: Scratch, own: Scratch, number: int) -> list[str]:
-        """The scratch of the rows that a stage is at."""
+        """Declarations of the scratch copy of a stage's current rows."""
         kind, count = self._row.spell.memory_type(scratch.dtype), self._schedule.copies_of(scratch)
-        turn = f"(turn + {-number % count})" if number % count else "turn"  # less `number`, but for whole rounds
+        turn = f"(turn + {-number % count})" if number % count else "turn"  # turn - number, modulo count
         return [
             f"{kind}* const {own.name} = {scratch.name} + (uint64_t){turn} % {count} * R * {scratch.name}_row;",
             f"const int64_t {own.name}_row = {scratch.name}_row;",
@@ -189,5 +189,5 @@ class InFlight:
 
 
 def _copied(late: Late) -> str:
-    """The statement that tells, or moves on, a number."""
+    """The statement that copies a value to the variable of a later stage."""
     return f"for (int k = 0; k < R; ++k) {late.variable.name}[k] = {late.source.name}[k];"

@@ -1,4 +1,4 @@
-"""Sorts as C++: of keys where the comparator has some, else of a permutation by the comparator itself."""
+"""Sorts as C++: by keys if the comparator is an order of keys, else of a permutation by the comparator itself."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SPELL = VectorSpelling()
 
 
 def sort_scratch(kernel: SortKernel) -> Dim:
-    """Bytes of private memory: two permutations of a line, or its keys twice, with what travels with them."""
+    """Bytes of private memory: two permutations of a line, or its keys twice, each with its payload."""
     return kernel.extent * (32 if _width(sort_keys(kernel)) == 64 else 16) + 64
 
 
@@ -29,7 +29,7 @@ def print_sort(kernel: SortKernel) -> KernelBody:
     emit, keys = Emitter(_SPELL), sort_keys(kernel)
     declared = pointers(kernel.params, kernel.outputs)
     keyed, compared = _by_keys(kernel, keys, emit), _by_comparator(kernel, emit)
-    if keyed and _width(keys) == 32:  # a position has as many bits as a key
+    if keyed and _width(keys) == 32:  # a position has only as many bits as a key
         body = ["if (length >> 32) {", *indented(compared), "} else {", *indented(keyed), "}"]
     else:
         body = keyed or compared
@@ -44,7 +44,7 @@ def print_sort(kernel: SortKernel) -> KernelBody:
 
 
 def _width(keys: Sequence[SortKey]) -> int:
-    """How many bits of keys travel together."""
+    """Bits of a key and of its payload."""
     return 64 if any(key.value.dtype.bits == 64 for key in keys) else 32
 
 
@@ -96,7 +96,7 @@ def _moves(kernel: SortKernel, count: str, position: str) -> list[str]:
 
 
 def _by_keys(kernel: SortKernel, keys: Sequence[SortKey], emit: Emitter) -> list[str]:
-    """Sort by the keys; nothing if there are none, or if an unstable sort compares several in an order of its own."""
+    """Sort by the keys; nothing if there are none, or several in an unstable sort."""
     if not keys or (len(keys) > 1 and not kernel.stable):
         return []
     bits = _width(keys)
@@ -114,7 +114,7 @@ def _by_keys(kernel: SortKernel, keys: Sequence[SortKey], emit: Emitter) -> list
     what = f"pick_up<{kind}>({travels[0].name} + base + i * inner)" if travels else f"({kind})i"
     last = len(keys) - 1
     lines.append(f"for (int64_t i = 0; i < length; ++i) all[i] = {{key{last}(i), {what}}};")
-    if kernel.stable or (travels and isinstance(keys[0].value, Arg)):  # equal elements are the same
+    if kernel.stable or (travels and isinstance(keys[0].value, Arg)):  # equal keys are identical elements
         lines.append(f"{ranked}* sorted = sort_ranked(all, all + length, length);")
     else:
         before = f"[](const {ranked}& x, const {ranked}& y) {{ return x.key < y.key; }}"
@@ -131,7 +131,7 @@ def _by_keys(kernel: SortKernel, keys: Sequence[SortKey], emit: Emitter) -> list
 
 
 def _travels(kernel: SortKernel, bits: int) -> tuple[Param, Param] | None:
-    """The only input and its output, if an element travels with its key: else its position does."""
+    """The only input and its output, if the payload of a key is its element; None if it is its position."""
     source, target = kernel.inputs[0], kernel.outputs[0]
     if len(kernel.inputs) > 1 or source is None or 8 * source.dtype.bytes > bits:
         return None
@@ -139,7 +139,7 @@ def _travels(kernel: SortKernel, bits: int) -> tuple[Param, Param] | None:
 
 
 def _key(kernel: SortKernel, key: SortKey, number: int, kind: str, emit: Emitter) -> list[str]:
-    """A function of a position along the line."""
+    """A lambda from a position along the line to its key."""
     arguments = [a for a in kernel.comparator_arguments if a in nodes_of([key.value])]
     with emit.inside(*(a.name for a in arguments)) as scope:
         scope.lines += _arguments(kernel, arguments)

@@ -13,15 +13,15 @@ from shlo_disc.emit.scopes import INDENT
 from shlo_disc.emit.tidy import tidy
 from shlo_disc.lower_cpu.templates import SIZES, KernelBody, signature
 
-FILE = 24_000  # characters of kernels from which on a file of their own pays for its 0.1 s of start and headers
+FILE = 24_000  # characters of kernels that are worth a separate file, which costs 0.1 s of compiler start and headers
 
-# The names of what is in the prelude of complex numbers, which is half of the text that a file would have to parse.
+# Names declared in the headers of complex numbers, which are half of the text that a file would have to parse.
 _IS_COMPLEX = re.compile(r"c64|c128|\b(complex|real|imag|conj)_\(")
 
 
 @dataclass(frozen=True, slots=True)
 class _Kernel:
-    """A printed kernel, with `NAME` in its text for its name."""
+    """A printed kernel, with `NAME` in its text as a placeholder for its name."""
 
     name: str
     text: str
@@ -36,7 +36,7 @@ class SourceFiles:
         self._kernels = dict[str, _Kernel]()  # by their texts
 
     def add(self, body: KernelBody, stem: str, comment: str) -> str:
-        """Print a kernel, or find the one with the same text: its name, which begins with `stem` if it is new."""
+        """Add a kernel, or find the one with the same text; return its name, which begins with `stem` if it is new."""
         sizes = [f"{INDENT}const int64_t {size_name(s)} = dims[{k}];" for k, s in enumerate(body.sizes)]
         lines = list[str]()
         for line in body.functions:
@@ -49,7 +49,7 @@ class SourceFiles:
         return self._kernels[text].name
 
     def files(self, most: int) -> tuple[SourceFile, ...]:
-        """The kernels in up to `most` files of about the same length, to be compiled side by side if long enough."""
+        """The kernels in up to `most` files of about the same length, to be compiled in parallel if long enough."""
         length = sum(map(len, self._kernels))
         files = [list[_Kernel]() for _ in range(max(1, min(most, len(self._kernels), length // FILE)))]
         weights = [0] * len(files)

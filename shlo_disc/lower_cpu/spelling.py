@@ -22,11 +22,11 @@ class VectorSpelling(Spelling):
         return "maskv" if dtype.is_bool else f"{self.suffixes[dtype]}v"
 
     def infix(self, fn: BinaryFn, dtype: DType) -> str | None:
-        """As in C, but for products: those of `*` may be exact in a sum, in some copies of a loop."""
+        """As in C, except for float products: compilers may contract `*` into an FMA in some copies of a loop only."""
         return None if _is_rounded_product(fn, dtype) else super().infix(fn, dtype)
 
     def binary(self, fn: BinaryFn, a: str, b: str, dtype: DType) -> str:
-        """As in C, with products that are rounded."""
+        """As in C, with products that are always rounded."""
         return f"times({a}, {b})" if _is_rounded_product(fn, dtype) else super().binary(fn, a, b, dtype)
 
     def splat(self, value: str, dtype: DType) -> str:
@@ -35,7 +35,7 @@ class VectorSpelling(Spelling):
         return f"splat_{self.suffixes[dtype]}({value})"
 
     def load_vector(self, pointer: str, dtype: DType, left: str, mask: str = "") -> str:
-        """A vector of neighbours: all, the first `left`, or those that lanes of `mask` read."""
+        """A vector of adjacent elements: all, the first `left`, or those of the lanes in `mask`."""
         name = "load_bool" if dtype.is_bool else "load"
         if mask:
             return f"{name}_where({pointer}, {mask})"
@@ -58,7 +58,7 @@ class VectorSpelling(Spelling):
         return f"{'load_bool_at' if dtype.is_bool else 'load_at'}({pointer}, {places})"
 
     def load_held(self, pointer: str, held: str, dtype: DType) -> str:
-        """Neighbours, of which the lanes in `held` are there."""
+        """A vector of adjacent elements, for the lanes in `held` only."""
         return f"{'load_bool_held' if dtype.is_bool else 'load_held'}({pointer}, {held})"
 
     def store_held(self, pointer: str, value: str, dtype: DType, held: str) -> str:
@@ -83,7 +83,7 @@ class VectorSpelling(Spelling):
 
 
 class LoneSpelling(VectorSpelling):
-    """C++ for elements that no loop of vectors takes: each is somewhere else."""
+    """C++ for scattered elements, which no vector loop processes."""
 
     def binary(self, fn: BinaryFn, a: str, b: str, dtype: DType) -> str:
         if dtype in {DType.F32, DType.F64} and fn in {BinaryFn.MAXIMUM, BinaryFn.MINIMUM}:
@@ -92,5 +92,5 @@ class LoneSpelling(VectorSpelling):
 
 
 def _is_rounded_product(fn: BinaryFn, dtype: DType) -> bool:
-    """Whether it is a product that compilers would contract: others are integers, or rounded to a smaller type."""
+    """Whether compilers could contract it into an FMA: other products are integers, or rounded to a smaller type."""
     return fn is BinaryFn.MULTIPLY and dtype in {DType.F32, DType.F64}

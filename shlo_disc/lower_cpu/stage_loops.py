@@ -1,4 +1,4 @@
-"""The loops of a stage, and what the stages of a kernel share, however their bodies are printed."""
+"""The loops of a stage, and the state that the stages of a kernel share, however their bodies are printed."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from shlo_disc.expr.dim import Sym, product
 from shlo_disc.kernels.kernel import Axis, Scratch, Stage, Store
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 
-# Where the loops of one stage start and end, if not at 0 and at their extents, by their symbols. A symbol is a loop of
-# one stage: the loops of another stage are others, though they may have the same symbols and extents.
+# The bounds of one stage's loops by their symbols, if not 0 and their extents. They hold for one stage: the loops of
+# another one are distinct, though they may have the same symbols and extents.
 Ranges: TypeAlias = Mapping[Sym, tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class RowContext:
-    """What the stages of one kernel share."""
+    """The state that the stages of one kernel share."""
 
     emit: Emitter
     spell: VectorSpelling
@@ -27,7 +27,7 @@ class RowContext:
 
 
 class StageLines:
-    """What all ways of printing a stage share."""
+    """Base class of all ways of printing a stage."""
 
     def __init__(self, row: RowContext, stage: Stage, ranges: Ranges) -> None:
         self.row, self.stage, self.ranges = row, stage, ranges
@@ -53,10 +53,10 @@ class StageLines:
 
 
 def decode(emit: Emitter, scope: Scope, axes: Sequence[Axis], row: str, *, arrayed: bool = False) -> None:
-    """Split the number `row` into the indices of `axes`; `arrayed`: of each of the rows computed at once."""
+    """Decompose the number `row` into the indices of `axes`; `arrayed`: of each of the rows computed at once."""
     for number, axis in enumerate(axes):
         inner = product(a.extent for a in axes[number + 1 :])
-        text = row if row.isidentifier() else f"({row})"  # a factor
+        text = row if row.isidentifier() else f"({row})"  # becomes a factor
         if inner.constant != 1:
             text = f"{text} / {emit.dim_scalar(inner)}"
         if number:
@@ -70,7 +70,7 @@ def decode(emit: Emitter, scope: Scope, axes: Sequence[Axis], row: str, *, array
 
 
 def store_text(emit: Emitter, spell: VectorSpelling, store: Store, value: str, unroll: bool) -> str:
-    """One element into memory."""
+    """The statement that stores one element."""
     name = store.target.name
     if isinstance(store.target, Scratch):
         name = spell.scratch_row(name, arrayed=unroll)
@@ -78,7 +78,7 @@ def store_text(emit: Emitter, spell: VectorSpelling, store: Store, value: str, u
 
 
 def rows_store(emit: Emitter, spell: VectorSpelling, store: Store, value: str) -> str:
-    """One element of each row into memory, where the rows are the lanes."""
+    """The statement that stores one element of each row, where the rows are the lanes."""
     assert emit.lane is not None, "rows are the lanes"
     split = store.offset.linear(Sym(emit.lane))
     assert split is not None, "a row lies at a distance from the one before"

@@ -16,11 +16,11 @@ from shlo_disc.lower_cpu.spelling import LANES
 from shlo_disc.lower_cpu.stage_loops import Ranges, RowContext, StageLines, rows_store, store_text
 from shlo_disc.lower_cpu.vectorize import can_vectorize
 
-ChunkBody = Callable[[str], list[str]]  # what happens to one vector; the argument: how many lanes are left, or ""
+ChunkBody = Callable[[str], list[str]]  # the statements for one vector; the argument: how many lanes are left, or ""
 
 STRIP = 4 * LANES  # results of a column reduction that are computed at once
-WAYS = 4  # accumulators of a long extreme: one comparison waits for the one before it, and for no memory
-_FEW_STEPS = 16  # of a loop, for which they are not worth it
+WAYS = 4  # accumulators of a long extreme, which is bound by the latency of comparisons, not by memory
+_FEW_STEPS = 16  # iterations of a loop: several accumulators do not pay in shorter ones
 
 _HORIZONTAL = {
     BinaryFn.ADD: "hsum", BinaryFn.MULTIPLY: "hprod", BinaryFn.MAXIMUM: "hmax", BinaryFn.MINIMUM: "hmin",
@@ -84,7 +84,7 @@ class _ScalarStage(StageLines):
         return self.spell.value_type(dtype) if self.emit.lane is None else self.spell.vector_type(dtype)
 
     def _reduce(self, reduced: Sequence[Axis], *, at_row: bool) -> list[str]:
-        """Carries before the loop, updated inside it; they stay visible after it."""
+        """Declare carries before the loop and update them inside it; they stay visible after it."""
         outer = len(self.emit.scopes) - 1
         before, after, starts = list[str](), list[str](), list[str]()
         for reduction in self.stage.reductions:
@@ -137,7 +137,7 @@ class _ScalarStage(StageLines):
 class VectorStage(StageLines):
     """Sixteen elements at a time along the last axis."""
 
-    _way = ""  # which of several accumulators is meant, if there are some
+    _way = ""  # the subscript of the accumulator in use, if there are several
 
     def lines(self) -> list[str]:
         stage = self.stage
@@ -187,18 +187,18 @@ class VectorStage(StageLines):
         return lines
 
     def step(self, left: str) -> list[str]:
-        """What a stage of one loop does with one vector, or the first `left` lanes of one."""
+        """The statements of a stage of one loop for one vector, or the first `left` lanes of one."""
         return self._chunk(self.stage.axes[0], self._accumulate, left)
 
     def _has_ways(self, lane: Axis) -> bool:
-        """Whether several accumulators pay, and give the same bits: those of extremes do in any order."""
+        """Whether several accumulators pay, and give the same bits, as extremes do in any order."""
         size = lane.extent.constant
         is_long = size is None or size >= _FEW_STEPS * STRIP
         fns = {reduction.fn for reduction in self.stage.reductions}
         return not self.row.unroll and is_long and fns <= {BinaryFn.MAXIMUM, BinaryFn.MINIMUM}
 
     def _in_ways(self, lane: Axis, reduced: Sequence[Axis]) -> list[str]:
-        """As `_across`, of one row, where the vectors of a strip go to accumulators of their own."""
+        """As `_across`, for one row, with a separate accumulator for each vector of a strip."""
         name = lane.symbol.name.removeprefix("%")
         lines, joined = list[str](), list[str]()
         for reduction in self.stage.reductions:
@@ -334,15 +334,15 @@ class VectorStage(StageLines):
     # chunks of lanes
 
     def _chunks(self, lane: Axis, body: ChunkBody, strips: Sequence[str] = (), *, step: str | None = None) -> list[str]:
-        """Strips of several vectors if there is text for them, whole vectors, then what is left.
+        """Strips of several vectors if `strips` is given, whole vectors, then the remaining lanes.
 
-        `step`: how a strip goes on to the next one, if it does not leave that to the loop.
+        `step`: the increment of the loop over strips, if it is not that of a whole strip.
         """
         name = lane.symbol.name.removeprefix("%")
         first, last = self.bounds(lane)
         size = lane.extent.constant if first == "0" else None
         lines = [f"int64_t {name} = {first};"]
-        if "min_" in last or "max_" in last:  # a segment's end, asked in every step
+        if "min_" in last or "max_" in last:  # a segment's end, tested in every iteration
             lines.append(f"const int64_t stop = {last};")
             last = "stop"
         if strips:

@@ -1,4 +1,4 @@
-"""Contractions and convolutions as C++: the prelude multiplies, a generated function takes each finished tile."""
+"""Contractions and convolutions as C++: the prelude multiplies, a generated epilogue takes each finished tile."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from shlo_disc.kernels.rewrite import ArgRewriter
 from shlo_disc.kernels.simplify_kernel import rewrite_store
 from shlo_disc.lower_cpu.rows import RowPrinter
 
-SIZES = "@sizes"  # stands where the declarations of the program's sizes go
+SIZES = "@sizes"  # placeholder for the declarations of the program's sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class KernelBody:
 
 
 def signature(linkage: str, name: str) -> list[str]:
-    """How a kernel begins, see `ShloKernel`."""
+    """The first lines of a kernel, see `ShloKernel`."""
     return [
         f"{linkage} void {name}(const ShloRuntime* runtime, void* const* buffers, const int64_t* dims,",
         f"{INDENT * 2}int64_t begin, int64_t end, void* scratch) {{",
@@ -53,7 +53,7 @@ def signature(linkage: str, name: str) -> list[str]:
 
 
 def declaration(name: str) -> str:
-    """The same for files and functions that only call it."""
+    """The declaration of a kernel, for files and functions that only call it."""
     return f'extern "C" void {name}(const ShloRuntime*, void* const*, const int64_t*, int64_t, int64_t, void*);'
 
 
@@ -66,7 +66,7 @@ class CallBack:
 
 
 def call_back(head: Sequence[str], printer: RowPrinter, batch: Sequence[Axis]) -> CallBack:
-    """The function whose arguments and own constants are `head`, around the statements of a row kernel."""
+    """A function that begins with `head` (arguments and constants), around the statements of a row kernel."""
     body, sizes = printer.lines()
     lines = [
         f"{INDENT}void* const* const buffers = at->buffers;",
@@ -80,7 +80,7 @@ def call_back(head: Sequence[str], printer: RowPrinter, batch: Sequence[Axis]) -
 
 @dataclass(frozen=True, slots=True)
 class ElementTile:
-    """A block of numbers that the prelude calls a function with: rows `i0 …` and columns `j0 …` of something."""
+    """A tile that the prelude passes to a function: rows from `i0` and columns from `j0` on of a matrix."""
 
     row: Axis
     column: Axis
@@ -88,16 +88,16 @@ class ElementTile:
 
     @property
     def element(self) -> Load:
-        """The number at the symbols of the row and the column."""
+        """The element at the symbols of the row and the column."""
         row, column = (of(axis.symbol) - of(Sym(first)) for axis, first in ((self.row, "%i0"), (self.column, "%j0")))
         return Load(Param("tile", self.dtype), (row * of(Sym("%ld")) + column,))
 
     def replacing(self, arg: Arg) -> ArgRewriter:
-        """Reads of `arg` become the number, rounded to the type of `arg`."""
+        """The rewriter of reads of `arg` to the tile's element, rounded to the type of `arg`."""
         return ArgRewriter({arg.name: converted(self.element, arg.dtype)})
 
     def changed(self, value: Scalar) -> Store:
-        """The store that puts `value` into the number's place."""
+        """The store of `value` into the tile's element."""
         load = self.element
         assert isinstance(load.source, Param), "a tile is a buffer"
         return Store(load.source, load.index[0], converted(value, self.dtype))
@@ -130,7 +130,7 @@ def tile_function(
 def epilogue(
     name: str, kernel: DotKernel | ConvKernel | AttentionKernel, batch: Sequence[Axis], sums: DType
 ) -> CallBack:
-    """The function that the prelude calls with rows `i0 …`, columns `j0 …` of a product, whose sums it rounds."""
+    """The function that the prelude calls with each tile of a product, whose sums it rounds."""
     tile = ElementTile(kernel.row, kernel.column, sums)
     rewriter = tile.replacing(kernel.accumulator)
     stores = tuple(rewrite_store(s, rewriter) for s in kernel.epilogue)
@@ -139,7 +139,7 @@ def epilogue(
 
 
 def _origin(kernel: DotKernel) -> str:
-    """Panels count lines from the start of their block."""
+    """Statements that add the origin of a block where the lines of a panel are numbered from there."""
     sides = ((kernel.a, "i0 += at->row;"), (kernel.b, "j0 += at->column;"))
     return " ".join(text for operand, text in sides if isinstance(operand, Panel))
 

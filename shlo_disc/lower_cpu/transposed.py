@@ -1,7 +1,7 @@
-"""Maps that read transposed operands: blocks of 16 x 16 elements, turned in registers on their way through L1.
+"""Maps that read transposed operands: blocks of 16 x 16 elements, transposed in registers and kept in L1.
 
-Where lanes run along an axis that an operand has strides along, and a row axis is the one that is contiguous there, 16
-rows are computed together: vectors along the contiguous axis are loaded, transposed, and read back along the lanes.
+Where an operand is strided along the lanes' axis and contiguous along a row axis, 16 rows are computed together:
+vectors along the contiguous axis are loaded, transposed, and read back along the lanes.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.stage_loops import decode
 from shlo_disc.lower_cpu.vectorize import can_vectorize
 
-_BLOCK, _FIRST = Sym("%block"), Sym("%first")  # which block of rows, and its first row
+_BLOCK, _FIRST = Sym("%block"), Sym("%first")  # the number of a block of rows, and its first row
 
 
 @dataclass(frozen=True, slots=True)
 class Tiled:
-    """A map whose rows are taken in blocks along the axis `across`, along which the loads `turned` are contiguous."""
+    """A map computed in blocks of rows along the axis `across`, along which the loads `turned` are contiguous."""
 
     kernel: RowKernel
     across: Axis
@@ -107,7 +107,7 @@ class TiledPrinter:
         return [*pointers, *emit.scopes[0].lines, *body], tuple(emit.sizes)
 
     def _chunk(self, left: str) -> list[str]:
-        """A block: its operands are turned, then its rows are computed."""
+        """A block: its operands are transposed, then its rows are computed."""
         emit, across = self.emit, self.found.across
         emit.lane, emit.partial = self.lane.symbol.name, bool(left)
         with emit.inside(self.lane.symbol.name) as block:

@@ -1,6 +1,6 @@
-"""Epilogues of convolutions whose positions, not features, are neighbours in memory (NCHW): lanes are positions.
+"""Epilogues of convolutions whose positions, not features, are adjacent in memory (NCHW): lanes are positions.
 
-The prelude turns each block of its tile, so that an epilogue's tile has a line of positions for each feature.
+The prelude transposes each block of its tile, so that an epilogue's tile has a line of positions for each feature.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _IMAGE = Sym("%image")
 
 @dataclass(frozen=True, slots=True)
 class TransposedStores:
-    """What is stored at each feature and place of an image; `space` places are an image's."""
+    """The stores at each feature and position (`place`) of an image, which has `space` positions."""
 
     image: Axis
     feature: Axis
@@ -36,12 +36,12 @@ class TransposedStores:
 
     @property
     def space(self) -> Dim:
-        """How many positions an image has."""
+        """Number of positions of an image."""
         return self.place.extent
 
 
 def transposed_stores(kernel: ConvKernel, facts: Facts) -> TransposedStores | None:
-    """An epilogue whose lanes are positions, if they cannot be features."""
+    """The epilogue with positions as lanes, if features cannot be lanes."""
     deps = Dependence()
     if can_vectorize(Stage((kernel.column,), (False,), kernel.epilogue, ()), deps):
         return None
@@ -62,7 +62,7 @@ def transposed_stores(kernel: ConvKernel, facts: Facts) -> TransposedStores | No
 
 
 def _joined(stage: Stage) -> Stage | None:
-    """All axes as one, if memory sees them so."""
+    """All axes merged into one, if their memory accesses allow it."""
     *outer, inner = stage.axes
     stores = stage.stores
     for axis in reversed(outer):
@@ -75,7 +75,7 @@ def _joined(stage: Stage) -> Stage | None:
 
 
 def transposed_epilogue(name: str, kernel: ConvKernel, transposed: TransposedStores, sums: DType) -> CallBack:
-    """What the prelude calls with a transposed tile: `ld` leads from one feature's positions to the next's."""
+    """The function that takes a transposed tile: `ld` is the distance from one feature's positions to the next's."""
     column, place, image = (of(axis.symbol) for axis in (transposed.feature, transposed.place, transposed.image))
     line, first = column - of(Sym("%j0")), of(Sym("%i0"))
     at = line * of(Sym("%ld")) + image * of(Sym("%space")) + place - first

@@ -16,7 +16,7 @@ from shlo_disc.kernels.rewrite import nodes_of
 from shlo_disc.kernels.simplify_kernel import stage_formulas
 from shlo_disc.lower_cpu.spelling import VECTOR_DTYPES
 
-NEAR = range(1, 5)  # steps between lanes that are worth loading one by one in every turn of a fold
+NEAR = range(1, 5)  # strides between lanes that are worth loading one by one in every iteration of a fold
 FEWEST_LANES = 4  # a shorter static axis is not worth masked vectors
 
 
@@ -40,7 +40,7 @@ def can_vectorize(stage: Stage, deps: Dependence) -> bool:
 
 
 def carries(stage: Stage) -> tuple[str, ...]:
-    """The names of what the reductions of a stage carry."""
+    """The names of the carries of a stage's reductions."""
     return tuple([carry.name for reduction in stage.reductions for carry in reduction.carries])
 
 
@@ -67,7 +67,7 @@ def _reduction_fits(reduction: Reduction) -> bool:
     dtype = reduction.carries[0].dtype
     if reduction.fn is None or dtype not in VECTOR_DTYPES or len(reduction.carries) != 1:
         return False
-    return not dtype.is_complex or reduction.fn in (BinaryFn.ADD, BinaryFn.MULTIPLY)  # an extreme has no identity
+    return not dtype.is_complex or reduction.fn in (BinaryFn.ADD, BinaryFn.MULTIPLY)  # complex extremes: no identity
 
 
 def _unit_stride(store: Store, lane: Axis, deps: Dependence) -> bool:
@@ -76,7 +76,7 @@ def _unit_stride(store: Store, lane: Axis, deps: Dependence) -> bool:
 
 
 def _fold_fits(fold: Fold, lane: Axis, varying: Collection[str], deps: Dependence) -> bool:
-    """Whether all lanes take the same steps, and what they load in a step lies side by side, or nearly so."""
+    """Whether all lanes have the same trip counts, and load adjacent elements in an iteration, or nearby ones."""
     if any(not deps.of(extent).isdisjoint(varying) for _, extent in fold.axes):
         return False
     loads = (node.index[0] for node in nodes_of(fold.update) if isinstance(node, Load))
@@ -110,18 +110,18 @@ def node_fits(node: Node, lane: Axis, varying: Collection[str], deps: Dependence
 
 
 def _may_mask(sides: tuple[Scalar, Scalar], varying: Collection[str], deps: Dependence) -> bool:
-    """Whether all loads under a guard that differs from lane to lane are vectors of real numbers: these have masks."""
+    """Whether all loads under a guard that differs from lane to lane are real vectors, which have masked loads."""
     loads = [node for node in nodes_of(sides) if isinstance(node, Load)]
     return not any(load.dtype.is_complex or deps.of(load).isdisjoint(varying) for load in loads)
 
 
 def _narrow_float(source: DType, target: DType, node: Node) -> bool:
-    """Bit patterns of narrow floats are not at hand: they are computed in f32."""
+    """Whether a bitcast needs the bits of a narrow float, which is computed in f32."""
     return isinstance(node, Bitcast) and (source.is_narrow_float or target.is_narrow_float)
 
 
 def _dim_fits(dim: Dim, lane: Sym, varying: Collection[str], deps: Dependence) -> bool:
-    """Divisions by lane cost more as vectors than one by one, and what is read lane by lane is not divided at all."""
+    """Whether an index has no division or clamp of the lane (slower as vectors), and no division of varying data."""
     return not any(
         (isinstance(a, FloorDiv | Mod | Min | Max) and lane in of(a).symbols())
         or (isinstance(a, FloorDiv | Mod) and not deps.of(of(a)).isdisjoint(varying))

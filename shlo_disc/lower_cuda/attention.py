@@ -1,4 +1,4 @@
-"""Attention: a block of queries goes over all keys; the prelude has the loop, generated lambdas the formulas."""
+"""Attention: each block of queries loops over all keys, in a template of the prelude with generated lambdas."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from shlo_disc.lower_cuda.cost import LOAD_LATENCY, memory_cycles
 from shlo_disc.lower_cuda.printed import Printed, signature
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 
-# A row of a query, a key or a value lives in registers.
+# A row of a query, a key or a value is held in registers: at most 128 elements.
 ATTENTION = AttentionAbility(frozenset({DType.F32, DType.F16, DType.BF16}), 128)
 MOST_BLOCKS = 2**31 - 1
-SPLIT_BATCH = 256  # so many rows of blocks fill a GPU without sharing keys
+SPLIT_BATCH = 256  # points of the batch that fill a GPU without splitting keys
 
 
 def print_attention(kernel: AttentionKernel) -> Printed:
-    """Many queries per block; or few queries and the keys split among a block's warps, or among blocks as well."""
+    """Print variants: many queries per block, or few with keys split among a block's warps, or among blocks as well."""
     many, few = tiles_for(kernel)
     always, workspaces = tuple[Guard[Dim], ...](), tuple[Dim, ...]()
     found = [(tile.label, always, [_AttentionPrinter(kernel, tile).whole()]) for tile in (many, few)]
@@ -54,7 +54,7 @@ def _batch(kernel: AttentionKernel) -> Dim:
 
 
 def _few_queries(kernel: AttentionKernel) -> tuple[Guard[Dim], ...] | None:
-    """When keys may be split among blocks: the workspace is made for one tile of queries per point of the batch."""
+    """Guards for splitting keys among blocks: the workspace holds one tile of queries per point of the batch."""
     limits = ((kernel.row.extent, QUERIES), (_batch(kernel), SPLIT_BATCH))
     if any(size.constant is not None and size.constant > limit for size, limit in limits):
         return None
@@ -71,7 +71,7 @@ class _Function:
 
 @dataclass(frozen=True, slots=True)
 class _AttentionLaunch:
-    """Blocks per point of the batch, what one costs; `split`: it uses the workspace, and these sizes besides."""
+    """Blocks per point of the batch, and the cost of one; `split`: further sizes, if it uses the workspace."""
 
     blocks: Dim
     cycles: Dim
@@ -80,7 +80,7 @@ class _AttentionLaunch:
 
 
 class _AttentionPrinter:
-    """Prints one kernel: a loop over the grid, each turn of which is a task."""
+    """Prints one kernel: a grid-stride loop over tasks."""
 
     def __init__(self, kernel: AttentionKernel, tile: AttentionTile) -> None:
         self.kernel, self.tile = kernel, tile
@@ -93,7 +93,7 @@ class _AttentionPrinter:
         self.emit.count_uses([*self.weights, *(s.value for s in kernel.epilogue)])
 
     def whole(self) -> _Function:
-        """A task is a tile of queries with all keys."""
+        """Print the kernel whose task is a tile of queries with all keys."""
         with self._task("task") as scope:
             arguments = ["q, k, v, first, rows, keys,", *self._weighing(), ",", *self._store()]
             scope.lines += [*self._operands(), *_call("Tile::run", arguments)]
@@ -107,7 +107,7 @@ class _AttentionPrinter:
         )
 
     def part(self) -> _Function:
-        """A task is a tile of queries with a part of the keys: what it finds goes to the workspace."""
+        """Print the kernel whose task is a tile of queries with one split of the keys; it writes to the workspace."""
         with self._task("(task / splits)") as scope:
             arguments = ["q, k, v, first, rows, from, to, (float*)w + task * Tile::PART,", *self._weighing()]
             scope.lines.append("const idx from = (idx)(task % splits) * each, to = min_((idx)(from + each), keys);")
@@ -120,7 +120,7 @@ class _AttentionPrinter:
         return self._function("part", body, self._used(operands=True, epilogue=False), launch)
 
     def join(self) -> _Function:
-        """A task is a tile of queries, made of its parts in the workspace."""
+        """Print the kernel whose task combines the partial results of one tile of queries."""
         with self._task("task") as scope:
             parts = "(const float*)w + task * splits * Tile::PART, (int)splits"
             arguments = [f"{parts}, {self.kernel.width}, first, rows, keys,", *self._store()]
@@ -133,7 +133,7 @@ class _AttentionPrinter:
     # -- kernels
 
     def _function(self, name: str, body: Sequence[str], used: tuple[Param, ...], launch: _AttentionLaunch) -> _Function:
-        """The loop over tasks around `body`."""
+        """Wrap `body` in the loop over tasks."""
         kernel, emit = self.kernel, self.emit
         values = {"rows": kernel.row.extent, "keys": self.keys, "tiles": self.tiles}
         if launch.split is not None:
@@ -186,7 +186,7 @@ class _AttentionPrinter:
 
     @contextmanager
     def _task(self, tile: str) -> Generator[Scope]:
-        """Split number `tile` into its first query and the indices of the batch, the last one innermost."""
+        """Decode tile number `tile` into its first query and the batch indices, the last one innermost."""
         axes = self.kernel.batch
         with self.emit.inside(*(axis.symbol.name for axis in axes)) as scope:
             scope.lines.append(f"const idx first = (idx)({tile} % tiles) * Tile::ROWS;")
@@ -200,10 +200,10 @@ class _AttentionPrinter:
                 rest = f"r{number} / {extent}"
             yield scope
 
-    # -- what a task calls the prelude with
+    # -- arguments of the prelude's functions
 
     def _operands(self) -> list[str]:
-        """Queries, keys and values as the prelude takes them."""
+        """Declare queries, keys and values as the prelude's `Rows`."""
         kernel, emit = self.kernel, self.emit
         widths = (kernel.depth, kernel.depth, kernel.width)
         lines = list[str]()
@@ -215,7 +215,7 @@ class _AttentionPrinter:
         return lines
 
     def _weighing(self) -> list[str]:
-        """Lambdas from a product to a score, from an exponential to a weight, and whether there is a weight."""
+        """Lambdas from a product to a score, from an exponential to a weight, and for whether a weight is kept."""
         kernel = self.kernel
         score = self._formula(kernel.score, kernel.raw)
         weight, kept = ["Whole()"], ["Whole()"]
@@ -239,7 +239,7 @@ class _AttentionPrinter:
         return [head, *(INDENT + line for line in lines), "}"]
 
     def _store(self) -> list[str]:
-        """The lambda that takes a finished element."""
+        """The epilogue: a lambda that stores a finished element."""
         emit, kernel = self.emit, self.kernel
         row, column, acc = kernel.row.symbol.name, kernel.column.symbol.name, kernel.accumulator
         with emit.inside(row, column, acc.name) as scope:
@@ -250,7 +250,7 @@ class _AttentionPrinter:
         return [head, *(INDENT + line for line in lines), "}"]
 
     def _given(self, argument: Arg | None) -> list[str]:
-        """The name of a lambda's sum, which has the type of the product."""
+        """Declare the formula's argument: the lambda's sum, rounded to the type of the product."""
         if argument is None:
             return []
         return [f"const float {clean(argument.name)} = {self.emit.spell.rounded('sum', argument.dtype, exact=False)};"]
@@ -263,7 +263,7 @@ class _AttentionPrinter:
 
 
 def _call(function: str, arguments: Sequence[str]) -> list[str]:
-    """A call with an argument, or a part of a lambda, per line."""
+    """Format a call with one argument, or line of a lambda, per line."""
     lines = list[str]()
     for argument in arguments:
         if argument == ",":

@@ -1,4 +1,4 @@
-"""Tiles of attention: how a block shares out queries and keys, what shared memory it takes, and what it costs."""
+"""Tiles of attention: how a block divides queries and keys among warps, its shared memory, and its cost."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, LOAD_LATENCY
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 
 WARPS = 4
-QUERIES = 16  # of one warp
-SHARED = 48 * 1024  # bytes of static shared memory that a block may have
+QUERIES = 16  # per warp
+SHARED = 48 * 1024  # limit of static shared memory of a block, in bytes
 ROOMY = 40 * 1024  # so that at least two blocks share a multiprocessor with the smallest second one
-L2_BYTES_PER_CYCLE = 40  # blocks of other queries read the same keys, mostly from the second-level cache
-EXP_CYCLES = 12  # instructions per score, besides the products
-MOST_SPLITS = 16  # blocks that share the keys of the same queries
-STEPS_PER_SPLIT = 4  # of the loop over keys, at least, that make a block worth its while
+L2_BYTES_PER_CYCLE = 40  # blocks of other queries read the same keys: most reads hit the L2 cache
+EXP_CYCLES = 12  # instructions per score besides the products
+MOST_SPLITS = 16  # blocks among which the keys of the same queries are split
+STEPS_PER_SPLIT = 4  # least iterations of the loop over keys that justify a further block
 
 
 @dataclass(frozen=True, slots=True)
 class Products:
-    """How the prelude multiplies: its struct, what lies between rows of K and V, and multiply-adds per cycle."""
+    """How the prelude multiplies: its struct, padding of rows of K and V in shared memory, multiply-adds per cycle."""
 
     struct: str
     pad_k: int
     pad_v: int
-    least: int  # keys of a block, up to `most`
+    least: int  # keys per step, up to `most`
     rate: int
 
     most: int = 64
-    in_shared: bool = False  # queries, and weights on their way to the second product
+    in_shared: bool = False  # whether queries, and the weights for the second product, are in shared memory
 
 
 HALF = Products("HalfProducts", 8, 8, 16, 700)
@@ -43,7 +43,7 @@ PLAIN = Products("PlainProducts", 4, 4, 8, 60, most=32, in_shared=True)
 
 @dataclass(frozen=True, slots=True)
 class AttentionTile:
-    """A block's work: `row_warps` warps with different queries, or `key_warps` warps with different keys."""
+    """The work of a block: `row_warps` warps with different queries, or `key_warps` warps with different keys."""
 
     label: str
     products: Products
@@ -84,30 +84,30 @@ class AttentionTile:
 
     @property
     def part_bytes(self) -> int:
-        """What a block leaves behind for the others with the same queries (`Attention::PART` numbers)."""
+        """Bytes of a block's partial result in the workspace (`Attention::PART` numbers)."""
         return (QUERIES * self.width + 48) * 4
 
     def splits(self, keys: Dim) -> Dim:
-        """How many blocks share the keys."""
+        """Number of blocks among which the keys are split."""
         step = STEPS_PER_SPLIT * self.keys * self.key_warps
         return maximum(1, minimum(keys // step, MOST_SPLITS))
 
     def cycles(self, keys: Dim) -> Dim:
-        """How long a block keeps a multiprocessor busy: arithmetic, or reading keys and values."""
+        """Cycles for which a block occupies a multiprocessor: arithmetic, or reading keys and values."""
         arithmetic = 16 * self.rows * (self.depth + self.width) // self.products.rate
         arithmetic += 16 * self.rows * EXP_CYCLES // 128
         reading = 16 * (self.depth + self.width) * self.dtype.bytes // L2_BYTES_PER_CYCLE
         return (keys + 15) // 16 * max(arithmetic, reading) + self.rows * self.width // 8
 
     def latency(self, keys: Dim) -> Dim:
-        """Blocks of keys wait for memory one after the other."""
+        """Latency of a block in cycles: loads of successive blocks of keys are serialized."""
         step = self.keys * self.key_warps
         blocks = (keys + (step - 1)) // step
         return blocks * (LOAD_LATENCY + 2 * BARRIER_LATENCY + self.keys * 8) + 2 * LOAD_LATENCY
 
 
 def tiles_for(kernel: AttentionKernel) -> tuple[AttentionTile, ...]:
-    """The ways to compute it, by the types of its operands."""
+    """The two tiles of a kernel, for many and for few queries, by the type of its operands and the precision."""
     dtype = kernel.q.source.dtype
     products = HALF if dtype.bytes == 2 else PLAIN if kernel.precision is Precision.HIGHEST else TF32
     depth, width = (-(-n // 16) * 16 for n in (kernel.depth, kernel.width))
@@ -119,7 +119,7 @@ def tiles_for(kernel: AttentionKernel) -> tuple[AttentionTile, ...]:
 def _largest(
     products: Products, dtype: DType, widths: tuple[int, int], forms: Sequence[tuple[str, int, int]]
 ) -> AttentionTile:
-    """The first form with the most keys that fits."""
+    """The first form that fits, with as many keys as fit."""
     limits = (ROOMY, SHARED)
     for limit in limits:
         for label, row_warps, key_warps in forms:

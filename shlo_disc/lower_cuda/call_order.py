@@ -1,9 +1,9 @@
-"""The calls of a variant run one after the other, what is within one in any order: each finds what it reads.
+"""Verification of a variant's calls: each reads only buffers that are filled by then.
 
-A call may read operands, and of results and workspaces what an earlier call has filled. Where an operand may be the
-memory of a result (`in_place`), no call reads it after one that fills the result; and the call that does both, element
-by element, says of neither pointer that nothing else points there. What a kernel reads and writes is seen in its text:
-pointers are `const` or not, and a buffer that the text does not name is not used.
+Calls run in order, the threads of one call in any order. A call may read operands, and results and workspaces that an
+earlier call has filled. Where a result may alias an operand (`in_place`), no call reads the operand after a call that
+fills the result; a call that does both, element by element, declares neither pointer `__restrict__`. Reads and writes
+of a kernel are derived from its text: pointers are `const` or not, and a buffer that the text does not name is unused.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _KERNEL = re.compile(
 _STRUCT = re.compile(r"^struct (?P<name>[@\w]+) \{\n(?P<body>.*?)^\};", re.MULTILINE | re.DOTALL)
 _HANDED = re.compile(
     r"^ *(const )?[@\w]+ \w+\{[^{}]*\};$|^ *(const )?\w+\* \w+;$", re.MULTILINE
-)  # to a struct, as its member
+)  # initializers and members of structs, which pass pointers on but read nothing
 _POINTER = re.compile(r"\b(?P<const>const )?\w+\* (?P<restrict>__restrict__ )?const (?P<name>\w+)")
 
 
 @dataclass(frozen=True, slots=True)
 class _Pointer:
-    """A parameter of a kernel: whether it reads through it, writes through it, and nothing else points there."""
+    """A pointer parameter: whether the kernel reads and writes through it, and whether it is `__restrict__`."""
 
     reads: bool
     writes: bool
@@ -41,11 +41,11 @@ class _Pointer:
 
 
 def check_calls(printed: Printed, tensors: Sequence[Tensor], results: Sequence[Tensor]) -> None:
-    """Raise `InternalError` if a call reads what is not there; `results` are those of the kernel's tensors it fills."""
+    """Raise `InternalError` if a call reads an unfilled buffer; `results` are the `tensors` that the kernel fills."""
     kernels, filled_at_end = _kernels(printed.text), {tensors.index(result) for result in results}
     own = filled_at_end.union(range(len(tensors), len(tensors) + len(printed.workspaces)))
     for variant in printed.variants:
-        filled, overwritten = set[int](), set[int]()  # the latter by more than a copy of what may be there
+        filled, overwritten = set[int](), set[int]()  # the latter without copies between a pair in `in_place`
         for number, call in enumerate(variant.commands):
             where = f"call {number} of {len(variant.commands)} of the variant '{variant.label}'"
             pointers = _pointers(call, kernels)
@@ -65,7 +65,7 @@ def check_calls(printed: Printed, tensors: Sequence[Tensor], results: Sequence[T
 def _check_pair(
     read: int, written: int, pointers: Mapping[int, _Pointer], overwritten: Collection[int], where: str
 ) -> None:
-    """Whether an operand that may be the memory of a result is read before that is written."""
+    """Raise `InternalError` if an operand is read after a result that may alias it is written, or is `__restrict__`."""
     source, target = pointers.get(read), pointers.get(written)
     if source is None or not source.reads:
         return
@@ -76,7 +76,7 @@ def _check_pair(
 
 
 def _pointers(call: Command[Dim], kernels: Mapping[str, Sequence[_Pointer]]) -> dict[int, _Pointer]:
-    """What a call does with the buffers at these places."""
+    """How a call accesses its buffers, by position."""
     match call:
         case GridLaunch(kernel=name, buffers=buffers):
             if len(kernels[name]) != len(buffers):
@@ -85,7 +85,7 @@ def _pointers(call: Command[Dim], kernels: Mapping[str, Sequence[_Pointer]]) -> 
         case Product(a=a, b=b, c=c):
             return {a: _Pointer(True, False, True), b: _Pointer(True, False, True), c: _Pointer(False, True, True)}
         case Copy(source, target):
-            # A copy of a buffer onto itself is left out.
+            # A copy of a buffer onto itself is skipped.
             return {source: _Pointer(True, False, False), target: _Pointer(False, True, False)}
         case Fill(target):
             return {target: _Pointer(False, True, False)}
@@ -94,7 +94,7 @@ def _pointers(call: Command[Dim], kernels: Mapping[str, Sequence[_Pointer]]) -> 
 
 
 def _kernels(text: str) -> dict[str, list[_Pointer]]:
-    """The pointers of every kernel of a text."""
+    """The pointer parameters of every kernel in a text."""
     found = dict[str, list[_Pointer]]()
     structs = {struct["name"]: struct["body"] for struct in _STRUCT.finditer(text)}
     for kernel in _KERNEL.finditer(text):

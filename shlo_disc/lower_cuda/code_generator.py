@@ -1,4 +1,4 @@
-"""NVIDIA's GPUs as a target."""
+"""The target of NVIDIA GPUs."""
 
 from __future__ import annotations
 

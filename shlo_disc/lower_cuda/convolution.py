@@ -1,4 +1,4 @@
-"""Convolutions: implicit matrix products, and sums of one element by one thread."""
+"""Convolutions: implicit matrix products, and direct sums with a thread per element."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from shlo_disc.lower_cuda.products import (
 from shlo_disc.lower_cuda.split import DepthSplit, print_sum, split_depth
 
 POINT_THREADS = 256
-POINT_OPS = 12  # instructions per tap and feature: its place, whether it is there, two loads
+POINT_OPS = 12  # instructions per tap and feature: its index, a bounds check, two loads
 ONE, ZERO = const(1), const(0)
 
 
 def print_convolution(kernel: ConvKernel, facts: Facts) -> Printed:
-    """Every way to compute a convolution; element by element fits any size."""
+    """Print every variant of a convolution; the one by single elements is legal for all sizes."""
     shape = _Shape(kernel)
     functions, variants, workspaces = list[PrintedFunction](), list[Variant[Dim]](), list[Dim]()
     tiles = () if shape.is_depthwise else _tiles(kernel)
@@ -52,31 +52,31 @@ def print_convolution(kernel: ConvKernel, facts: Facts) -> Printed:
 
 
 def _tiles(kernel: ConvKernel) -> tuple[ProductTile, ...]:
-    """Gathering takes registers: tiles are smaller than those of plain products, or there are fewer at once."""
+    """Tiles smaller, or with fewer resident blocks, than those of matrix products, as gathering takes registers."""
     tiles = tiles_for(kernel.input.source.dtype, kernel.attrs.precision)
     return tuple(MEDIUM if tile is LARGE else replace(tile, resident=min(tile.resident, 3)) for tile in tiles)
 
 
 def flat_stride(strides: Sequence[Dim], extents: Sequence[Dim]) -> Dim | None:
-    """The stride of dims as one, if each is the stride of the next times its extent."""
+    """Stride of several dims collapsed into one, if each stride is that of the next dim times its extent."""
     kept = [(s, e) for s, e in zip(strides, extents, strict=True) if e != ONE]
     if any(outer != inner * extent for (outer, _), (inner, extent) in pairwise(kept)):
         return None
     return kept[-1][0] if kept else ONE
 
 
-# -- what all kernels of a convolution share
+# -- shared by all kernels of a convolution
 
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """A convolution as `groups` products of positions x depth by depth x features of a group."""
+    """A convolution as `groups` products of positions x depth by depth x features per group."""
 
     kernel: ConvKernel
 
     @property
     def rank(self) -> int:
-        """Spatial dims; a convolution without one gets one of size 1."""
+        """Number of spatial dims; a convolution without any gets one of size 1."""
         return max(1, len(self.kernel.attrs.strides))
 
     @property
@@ -85,12 +85,12 @@ class _Shape:
 
     @property
     def columns(self) -> Dim:
-        """Output features of a group."""
+        """Output features per group."""
         return self.kernel.column.extent // self.groups
 
     @property
     def features(self) -> Dim:
-        """Input features of a group."""
+        """Input features per group."""
         return self.kernel.kernel_sizes[0]
 
     @property
@@ -105,24 +105,24 @@ class _Shape:
 
     @property
     def has_packed_points(self) -> bool:
-        """Whether output features side by side are made of input features, and weights, side by side."""
+        """Whether contiguous output features depend on contiguous input features and weights, one each."""
         one_each = self.features == ONE == self.columns and self.groups > 1
         return one_each and self.feature_inner and self.kernel.kernel_strides[1] == ONE
 
     @property
     def feature_inner(self) -> bool:
-        """Whether the depth goes through the features of a tap first: where they lie side by side in the input."""
+        """Whether features are the inner loop of the depth, taps the outer: if features are contiguous in the input."""
         return self.kernel.input_strides[1] == ONE
 
     @property
     def has_packs(self) -> bool:
-        """Whether 16 bytes of the input may be features of one tap."""
+        """Whether every pack of 16 bytes of the input may lie within the features of one tap."""
         count = self.features.constant
         return self.feature_inner and (count is None or count * self.kernel.input.source.dtype.bytes % 16 == 0)
 
     @property
     def weight_stride(self) -> Dim | None:
-        """The stride of the weights along the whole depth, if there is one."""
+        """The stride of the weights along the whole depth, if it is uniform."""
         strides, sizes = self.kernel.kernel_strides, self.kernel.kernel_sizes
         taps = list(zip(strides[2:], sizes[2:], strict=True))
         order = [*taps, (strides[0], sizes[0])] if self.feature_inner else [(strides[0], sizes[0]), *taps]
@@ -130,7 +130,7 @@ class _Shape:
 
 
 def _spaces(shape: _Shape) -> tuple[Dim, ...]:
-    """What indices count: the input, the weights, the results."""
+    """Numbers of elements that indices have to count: of the input, the weights, the results."""
     kernel = shape.kernel
     read = product(kernel.input_sizes), product(kernel.kernel_sizes)
     steps = [size * stride for size, stride in zip(kernel.input_sizes, kernel.input_strides, strict=True)]
@@ -138,7 +138,7 @@ def _spaces(shape: _Shape) -> tuple[Dim, ...]:
 
 
 def _window(body: FunctionPrinter, shape: _Shape) -> list[str]:
-    """The window and the weights' strides as constants of the function."""
+    """Declare the window, with the strides of the input, as a constant of the function."""
     kernel, attrs, dim = shape.kernel, shape.kernel.attrs, body.emit.dim_scalar
 
     def listed(values: Sequence[Dim], absent: int) -> str:
@@ -164,7 +164,7 @@ def _weights(body: FunctionPrinter, shape: _Shape) -> list[str]:
 
 
 def _sources(body: FunctionPrinter, shape: _Shape, group: str) -> tuple[str, str]:
-    """Where the input and the weights of a group start."""
+    """Pointers to the input and the weights of a group."""
     kernel, dim = shape.kernel, body.emit.dim_scalar
 
     def start(view: MatrixView, stride: Dim, step: Dim) -> str:
@@ -183,7 +183,7 @@ def _sources(body: FunctionPrinter, shape: _Shape, group: str) -> tuple[str, str
 def _tiled(
     shape: _Shape, facts: Facts, tile: ProductTile
 ) -> tuple[tuple[PrintedFunction, ...], Variant[Dim], Dim | None]:
-    """Tiles of positions and features of a group, through taps and input features; the small ones may split those."""
+    """The variant of one tile of positions x features of a group; tiles other than MEDIUM may split the depth."""
     kernel, dtype = shape.kernel, shape.kernel.input.source.dtype
     row_tiles, column_tiles = tile.counts(kernel.row.extent, shape.columns)
     tiles = row_tiles * column_tiles * shape.groups
@@ -232,7 +232,7 @@ def _tile_function(shape: _Shape, facts: Facts, tile: ProductTile, split: DepthS
 
 
 def _operands(body: FunctionPrinter, shape: _Shape, tile: ProductTile) -> list[str]:
-    """The gathered input and the weights, from where the tile starts."""
+    """Declare loaders of the gathered input and of the weights, from the start of the tile."""
     kernel, dim, stride = shape.kernel, body.emit.dim_scalar, shape.weight_stride
     b_along_k = kernel.kernel_strides[1] != ONE
     kind = tile.type(kernel.input.source.dtype, a_along_k=True, b_along_k=b_along_k)
@@ -252,7 +252,7 @@ def _operands(body: FunctionPrinter, shape: _Shape, tile: ProductTile) -> list[s
 
 
 def _grouped(shape: _Shape, statements: Sequence[str]) -> list[str]:
-    """The epilogue counts features over all groups."""
+    """Number features over all groups, as the epilogue does."""
     if shape.groups == 1:
         return list(statements)
     return [
@@ -267,7 +267,7 @@ def _grouped(shape: _Shape, statements: Sequence[str]) -> list[str]:
 
 
 def _points(shape: _Shape, facts: Facts) -> tuple[PrintedFunction, Variant[Dim]]:
-    """A thread per element; neighbours are neighbours in the input."""
+    """The variant with a thread per element; neighbouring threads read neighbouring inputs."""
     kernel = shape.kernel
     body = FunctionPrinter(kernel, facts)
     lines = [*body.sizes(m=kernel.row.extent, n=kernel.column.extent), *_window(body, shape), *_weights(body, shape)]
@@ -303,7 +303,7 @@ def _points(shape: _Shape, facts: Facts) -> tuple[PrintedFunction, Variant[Dim]]
 
 
 def _pack_guards(shape: _Shape, facts: Facts) -> tuple[Guard[Dim], ...] | None:
-    """What must hold so that all accesses are whole packs; None if that cannot be."""
+    """Guards under which all accesses are whole packs; None if they cannot be."""
     if not shape.has_packed_points:
         return None
     kernel, lanes = shape.kernel, 16 // shape.kernel.input.source.dtype.bytes
@@ -316,7 +316,7 @@ def _pack_guards(shape: _Shape, facts: Facts) -> tuple[Guard[Dim], ...] | None:
 
 
 def _packed_points(shape: _Shape, facts: Facts, guards: tuple[Guard[Dim], ...]) -> tuple[PrintedFunction, Variant[Dim]]:
-    """A thread per 16 bytes of features, each of which is a group of its own."""
+    """The variant with a thread per 16 bytes of features, each of which is a group of its own (depthwise)."""
     kernel, dtype = shape.kernel, shape.kernel.input.source.dtype
     body, lanes = FunctionPrinter(kernel, facts), 16 // dtype.bytes
     lines = [*body.sizes(m=kernel.row.extent, n=kernel.column.extent), *_window(body, shape), *_weights(body, shape)]

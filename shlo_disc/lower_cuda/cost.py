@@ -1,6 +1,6 @@
-"""What work costs on one multiprocessor, in clock cycles: the numbers that the launch table compares variants by.
+"""Costs on one multiprocessor, in clock cycles, by which the launch table compares variants.
 
-They are ratios of an H100/H200-class card; what counts is the order they give, not the time.
+They are ratios for an H100/H200-class card: only the order of variants matters, not the predicted time.
 """
 
 from __future__ import annotations
@@ -16,5 +16,5 @@ SHUFFLE_LATENCY = 25
 
 
 def memory_cycles(size: Dim) -> Dim:
-    """How long a multiprocessor needs for `size` bytes of global memory."""
+    """Cycles in which a multiprocessor moves `size` bytes of global memory."""
     return maximum(1, size // BYTES_PER_CYCLE)

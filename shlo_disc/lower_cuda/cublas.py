@@ -1,7 +1,7 @@
-"""Matrix products by cuBLAS: straight into a result, or followed by a pass over its elements.
+"""Matrix products by cuBLAS: directly into a result, or followed by a pass over the elements of the product.
 
-An operand is never copied: whichever of its strides is known to be 1 says whether cuBLAS reads it transposed, and a
-product without such a stride has no variant here. Batch loops that all operands see as one are merged.
+An operand is never copied: it is passed as transposed or not by which of its strides is known to be 1. If neither is,
+there is no variant by cuBLAS. Nested batch loops are collapsed where the strides of all operands allow it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from shlo_disc.lower_cuda.maps import map_pieces
 from shlo_disc.lower_cuda.products import compute_of
 
 ONE = const(1)
-ROW, COLUMN = Sym("%x0"), Sym("%x1")  # of the pass after the product
+ROW, COLUMN = Sym("%x0"), Sym("%x1")  # loop symbols of the pass after the product
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +35,13 @@ class Library:
 
 @dataclass(frozen=True, slots=True)
 class _Matrix:
-    """A matrix as cuBLAS sees it: `leading` is the distance of two rows, or of two columns if `transposed`."""
+    """A matrix as passed to cuBLAS: `leading` is the distance of two rows, or of two columns if `transposed`."""
 
     offset: Dim  # at the start of the batch
     batch: tuple[Dim, ...]  # strides
     leading: Dim
     transposed: bool
-    width: Dim  # elements side by side: no more than `leading`
+    width: Dim  # contiguous elements: at most `leading`
 
     @property
     def turned(self) -> _Matrix:
@@ -50,7 +50,7 @@ class _Matrix:
 
 
 def library_variants(kernel: DotKernel, facts: Facts, workspaces: int) -> Library:
-    """The product by cuBLAS, if its operands have unit strides; `workspaces` others come before its own."""
+    """Variants by cuBLAS, if the operands have unit strides; `workspaces` others precede its own."""
     views = kernel.a, kernel.b
     if isinstance(views[0], Panel) or isinstance(views[1], Panel):
         return Library((), (), ())
@@ -79,7 +79,7 @@ def library_variants(kernel: DotKernel, facts: Facts, workspaces: int) -> Librar
 
 
 def _operand(kernel: DotKernel, view: MatrixView, rows: Dim, columns: Dim) -> _Matrix | None:
-    """A matrix whose rows, or columns, lie side by side in memory."""
+    """An operand as a matrix; None if neither its rows nor its columns are contiguous."""
     return _matrix(kernel, view.offset, (view.row_stride, view.column_stride), (rows, columns))
 
 
@@ -102,7 +102,7 @@ def _matrix(kernel: DotKernel, offset: Dim, strides: tuple[Dim, Dim], shape: tup
 
 
 def _stored(kernel: DotKernel, store: Store) -> _Matrix | None:
-    """A store as a matrix in memory, if its offset is affine and has a unit stride."""
+    """A store as a matrix, if its offset is affine and has a unit stride."""
     if store.offset.data():
         return None
     i, j = kernel.row.symbol, kernel.column.symbol
@@ -116,7 +116,7 @@ def _stored(kernel: DotKernel, store: Store) -> _Matrix | None:
 
 
 def _target(kernel: DotKernel, facts: Facts, workspaces: int) -> tuple[int, _Matrix, Dim | None]:
-    """Where the product goes: a result that has its type and lies like a matrix, or else a workspace."""
+    """Target of the product: a result of its type that is laid out as a matrix, else a workspace (with its bytes)."""
     for store in kernel.epilogue:
         if store.target.dtype is kernel.accumulator.dtype and (found := _stored(kernel, store)) is not None:
             assert isinstance(store.target, Param), "epilogues write buffers"
@@ -131,7 +131,7 @@ def _target(kernel: DotKernel, facts: Facts, workspaces: int) -> tuple[int, _Mat
 
 
 def _is_identity(kernel: DotKernel) -> bool:
-    """Whether the product is the only result, as it is."""
+    """Whether the only result is the product, unchanged."""
     (first, *more) = kernel.epilogue
     return not more and first.value == kernel.accumulator and _stored(kernel, first) is not None
 
@@ -139,7 +139,7 @@ def _is_identity(kernel: DotKernel) -> bool:
 def _call(
     kernel: DotKernel, sources: tuple[Param, Param], matrices: tuple[_Matrix, _Matrix, _Matrix], target: int
 ) -> Product[Dim]:
-    """The call; a transposed result is the product of the transposed operands in the other order."""
+    """The call; a transposed result is computed as the product of the transposed operands, swapped."""
     a, b, c = matrices
     shape = (kernel.row.extent, kernel.column.extent)
     if c.transposed:
@@ -171,7 +171,7 @@ def _call(
 
 
 def _merged(loops: Sequence[BatchLoop[Dim]]) -> tuple[BatchLoop[Dim], ...]:
-    """Loops inside each other that all three matrices see as one become one."""
+    """Collapse nested loops where the strides of all three matrices allow it."""
     merged = list[BatchLoop[Dim]]()
     for loop in loops:
         if merged and all(

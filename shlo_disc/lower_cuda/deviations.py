@@ -1,4 +1,4 @@
-"""Where NVIDIA's libraries are known to give other results than the reference."""
+"""Cases in which results of NVIDIA's libraries are known to deviate from the reference."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _SOLVERS = frozenset({definition.name for definition in linear_algebra.OPS})
 def library_deviation(program: Program, inputs: Sequence[NDArray[Any]]) -> str:
     """Say why a GPU may give other results than the reference for these inputs, or nothing.
 
-    cuSOLVER's errors are small beside the norm of a matrix, not beside each of its results, and cuFFT turns other
-    numbers than SciPy into NaN where one of a transform's numbers is no finite one.
+    Errors of cuSOLVER are small relative to the norm of a matrix, not to each result. If an input of a transform is not
+    finite, cuFFT gives NaN in other places than SciPy.
     """
     found = dict[str, None]()
 

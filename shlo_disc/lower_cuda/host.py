@@ -1,4 +1,4 @@
-"""The host program of a GPU as C++: bind sizes, check them, place buffers, launch through a table of functions."""
+"""The host program of a GPU in C++: bind sizes, check them, place buffers, launch through a table of functions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ extern "C" int64_t shlo_run(const ShloCuda* rt, void* const* arguments, void* co
 
 
 def print_host(program: Program, host: HostProgram) -> str:
-    """The whole driver file."""
+    """Print the driver's file."""
     printer = _CudaSteps(host)
     calls = has_host_calls(host.steps)
     run = [_RUN.format(calls=HOST_CALL_PARAMS if calls else ""), *print_names(program, host)]
@@ -51,7 +51,7 @@ def print_host(program: Program, host: HostProgram) -> str:
 
 
 def _variants(steps: Sequence[HostStep]) -> list[Variant[Dim]]:
-    """All variants of all steps, in the order of the text."""
+    """All variants of all steps, in the order in which they are printed."""
     found = list[Variant[Dim]]()
     for step in steps:
         match step:
@@ -73,9 +73,9 @@ def _variants(steps: Sequence[HostStep]) -> list[Variant[Dim]]:
 
 
 class _CudaSteps(StepPrinter):
-    """Commands go through the table; each has a number, by which its error is known.
+    """Prints commands, each with a number that identifies it in errors; kernels are launched through the table.
 
-    Choices, commands and functions are numbered in the order in which the steps of the artifact give them.
+    Choices, commands and functions are numbered in the order of the artifact's steps.
     """
 
     def __init__(self, host: HostProgram) -> None:
@@ -145,7 +145,7 @@ class _CudaSteps(StepPrinter):
         ]
 
     def _product(self, call: Product[Dim], slots: Sequence[int]) -> list[str]:
-        """Loops over all batch dims but the last, which is cuBLAS's own; nothing is called for empty results."""
+        """Print loops over all batch dims but the last, which cuBLAS handles; empty results are skipped."""
         outer, inner = call.batch[:-1], call.batch[-1] if call.batch else None
         a, b, c = (slots[k] for k in (call.a, call.b, call.c))
         offsets = [print_dim(d) for d in (call.a_offset, call.b_offset, call.c_offset)]

@@ -1,11 +1,11 @@
-"""What host calls of programs for a GPU call."""
+"""Libraries that host calls use on a GPU."""
 
 from __future__ import annotations
 
 from shlo_disc.host.host_calls import HostLibraries
 from shlo_disc.linear_algebra import Routine
 
-# What `runtime/cuda/cusolver.py` computes: what CuPy binds, and a permutation by a kernel of its own.
+# Routines of `runtime/cuda/cusolver.py`: those that CuPy binds, and a permutation by a kernel of its own.
 _IN_CUSOLVER = frozenset({
     "potrf", "cholesky", "trsm", "getrf", "geqrf", "orgqr", "ormqr", "gesdd", "gesvd", "syevd", "geev",
     "pivots_to_permutation",
@@ -13,7 +13,7 @@ _IN_CUSOLVER = frozenset({
 
 
 def is_in_cusolver(routine: Routine) -> bool:
-    """Whether cuSOLVER computes a routine, and not SciPy on the host: geev has no left vectors there."""
+    """Whether cuSOLVER computes a routine, rather than SciPy on the host: its geev has no left eigenvectors."""
     return routine.name in _IN_CUSOLVER and not (routine.name == "geev" and routine.options.startswith("V"))
 
 

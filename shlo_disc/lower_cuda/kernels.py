@@ -1,4 +1,4 @@
-"""All kernels of a program as CUDA files; groups with the same text are printed once."""
+"""All kernels of a program as CUDA files; groups with equal text share one."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ from shlo_disc.lower_cuda.sort import print_sort
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 from shlo_disc.lower_cuda.window_scatter import print_window_scatter
 
-# What a card does in the 2500 cycles between two kernels (`launch_table.OVERHEAD`): 132 multiprocessors, each moving 20
-# bytes or adding 128 numbers per cycle. Rounded down to powers of two.
+# Bytes and additions that take as long as the 2500 cycles between two kernels (`launch_table.OVERHEAD`): each of 132
+# multiprocessors moves 20 bytes or adds 128 numbers per cycle. Rounded down to powers of two.
 _LAUNCHES = Launches(frozenset({GroupKind.ROWS}), 1 << 22, 1 << 25)
 
 # H100 SXM5, by NVIDIA's data sheet (2023): 67 TFLOPS in f32 are 3.35e13 multiply-adds per s, memory moves 3.35e12 bytes
-# per s. By its architecture white paper (2022): 132 multiprocessors, with 227 KiB of shared memory each. Not in either:
-# 4 blocks per multiprocessor, which have 56 KiB each and use half of it, and 3 us per launch.
+# per s. By its architecture white paper (2022): 132 multiprocessors, with 227 KiB of shared memory each. Assumptions of
+# ours: 4 blocks per multiprocessor, which have 56 KiB each and use half of it, and 3 us per launch.
 H100 = Machine(additions_per_byte=10, launch=1e8, workers=4 * 132, row_bytes=1 << 15, short_row=1.9e5)
 
 
 class CudaLowering:
-    """Lowers groups one by one, and collects what was printed."""
+    """Lowers groups one by one, and collects their text."""
 
     abilities: ClassVar[Abilities] = Abilities(
         contractions=CONTRACTIONS,
@@ -70,12 +70,12 @@ class CudaLowering:
     def __init__(self, program: Program, producers: Producers) -> None:
         require_types(program, CudaSpelling.memory, "CUDA")
         self.facts, self.producers = program.facts, producers
-        self.texts = dict[str, str]()  # the text, with NAME for its name -> its name
+        self.texts = dict[str, str]()  # text, with NAME in place of its name -> name
         self.comments = dict[str, str]()
         self._known = dict[Hashable, tuple[Printed, tuple[Tensor, ...], GroupStructure]]()
 
     def lower(self, group: Group) -> LaunchRef:
-        """Print the kernels of a group, or find those of a group of the same structure, or with the same text."""
+        """Print the kernels of a group, or reuse those of a group with the same structure or the same text."""
         if (call := host_call(group, LIBRARIES)) is not None:
             return call
         printed, tensors = self._printed(group)
@@ -135,7 +135,7 @@ class CudaLowering:
                 assert_never(group.kind)
 
     def sources(self, _most: int = 0) -> tuple[SourceFile, ...]:
-        """A file per group: NVRTC compiles them side by side, and the prelude costs each only 10 ms."""
+        """One file per group: NVRTC compiles them in parallel, and the prelude costs each only 10 ms."""
         return tuple(
             SourceFile(name, f'#include "call/shlo.cuh"\n\n{self.comments[name]}\n{text.replace(NAME, name)}\n')
             for text, name in self.texts.items()

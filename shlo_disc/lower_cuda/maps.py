@@ -1,4 +1,4 @@
-"""Maps: one stage without reductions. Its points are one line, shared by the threads of a grid."""
+"""Maps: one stage without reductions, whose flattened points are distributed over the threads of a grid."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from shlo_disc.lower_cuda.printed import KernelText, Printed, Way
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 from shlo_disc.lower_cuda.transpose import find_tiles, print_tiled
 
-PLAIN_PENALTY = 9, 8  # single elements take more instructions than packs for the same bytes
+PLAIN_PENALTY = 9, 8  # single elements take more instructions per byte than packs
 
 
 def is_map(kernel: RowKernel) -> bool:
@@ -38,7 +38,7 @@ def is_map(kernel: RowKernel) -> bool:
 
 
 def print_map(kernel: RowKernel, facts: Facts) -> Printed:
-    """Packs of lanes first, tiles for transposed reads, and one element at a time, which is always legal."""
+    """Print variants: packs, tiles for transposed reads, and single elements, which are always legal."""
     flat = flattened(kernel)
     pairs = map_pairs(flat)
     ways = map_pieces(flat, kernel.params, facts, NAME, pairs)
@@ -48,19 +48,19 @@ def print_map(kernel: RowKernel, facts: Facts) -> Printed:
 
 
 def flattened(kernel: RowKernel) -> Stage:
-    """The one stage of a map, over its rows too."""
+    """The stage of a map, with the rows as outer axes."""
     (stage,) = kernel.stages
     axes = (*kernel.rows, *stage.axes)
     return replace(stage, axes=axes, reduced=(False,) * len(axes))
 
 
 def map_pairs(stage: Stage) -> Pairs:
-    """What a map may write in place: each point is one thread's. Tiles are read by other threads than write them."""
+    """What a map may write in place; nothing with tiles, which other threads read than write them."""
     return () if find_tiles(stage) else row_pairs(RowKernel((), (), (stage,), ()))
 
 
 def map_pieces(stage: Stage, buffers: Sequence[Param], facts: Facts, name: str, pairs: Pairs = ()) -> list[Way]:
-    """Every way to compute a map, the plain one last. `buffers` are in the order of the group's, `pairs` may be one."""
+    """Every way to compute a map, the plain one last. `buffers` are those of the group, in order; `pairs` may alias."""
     pieces, aliases = list[Way](), frozenset(param for pair in pairs for param in pair)
     if (packing := pack_stage(stage, facts)) is not None:
         pieces.append(_print_map(stage, packing, buffers, facts, name, aliases))
@@ -77,7 +77,7 @@ def _print_map(
     name: str,
     aliases: frozenset[Param],
 ) -> Way:
-    """A loop over the grid: each turn is one point, or one pack."""
+    """Print a grid-stride loop over points, or over packs."""
     emit = PackedEmitter(CudaSpelling())
     each = point_bytes(stage, stage.axes[-1], Dependence()) if stage.axes else 8
     stage = packing.stage if packing else stage

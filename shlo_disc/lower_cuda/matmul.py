@@ -1,7 +1,7 @@
-"""Matrix products: cuBLAS, and kernels of our own whose epilogue sees every sum before it is stored.
+"""Matrix products: cuBLAS, and kernels of our own with a fused epilogue.
 
-Variants: the library (see `cublas`); tiles of two sizes, small ones with the depth split over blocks where there are
-few of them; kernels for products with at most eight rows or columns.
+Variants: the library (see `cublas`); tiles of two sizes, where small ones split the depth among blocks if there are few
+tiles; kernels for products with at most eight rows or columns.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ CONTRACTIONS: frozenset[ProductTypes] = frozenset(
     }
 )
 
-THIN_ROWS = 8  # so many rows at most, or columns
+THIN_ROWS = 8  # most rows, or columns, of a thin product
 THIN_THREADS = 256  # as in gemm.cuh
-THIN_COLUMNS = 8  # of a block, where the depth is side by side
-WIDE_LANES = 4  # of 16 bytes, where columns are
+THIN_COLUMNS = 8  # columns of a block, where the depth is contiguous
+WIDE_LANES = 4  # packs of 16 bytes per block, where columns are contiguous
 
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """Functions and the variants that launch them, with the bytes of a workspace."""
+    """Functions, the variants that launch them, and the bytes of a workspace."""
 
     functions: tuple[PrintedFunction, ...]
     variants: tuple[Variant[Dim], ...]
@@ -64,7 +64,7 @@ class _Way:
 
 
 def print_dot(kernel: DotKernel, facts: Facts) -> Printed:
-    """Every way to compute a product; small tiles fit any size."""
+    """Print every variant of a product; small tiles are legal for all sizes."""
     tiles = tiles_for(kernel.a.dtype, kernel.precision)
     ways = [_tiled(kernel, facts, tile) for tile in tiles[:-1] if not _is_small(kernel, facts)]
     small = _split(kernel, facts, tiles[-1])
@@ -77,12 +77,12 @@ def print_dot(kernel: DotKernel, facts: Facts) -> Printed:
 
 
 def _is_small(kernel: DotKernel, facts: Facts) -> bool:
-    """Whether a product is known to fit into one small tile in some direction."""
+    """Whether the rows or the columns are known to fit into one small tile."""
     return any(facts.at_least(const(64), axis.extent).is_true for axis in (kernel.row, kernel.column))
 
 
 def _spaces(kernel: DotKernel) -> tuple[Dim, ...]:
-    """What indices count: the operands from one end to the other, and the results."""
+    """Numbers of elements that indices have to count: extents of the operands, and the results."""
     m, n, k = kernel.row.extent, kernel.column.extent, kernel.depth
     batch = batch_size(kernel.batch)
     views = ((kernel.a, m, k), (kernel.b, k, n))
@@ -100,7 +100,7 @@ def _extent(kernel: DotKernel, view: MatrixView | Panel, rows: Dim, columns: Dim
 
 
 def _operands(body: FunctionPrinter, kernel: DotKernel, tile: ProductTile) -> list[str]:
-    """Both operands from where the tile starts."""
+    """Declare loaders of both operands, from the start of the tile."""
     a_along_k, b_along_k = _along_k(kernel)
     kind = tile.type(kernel.a.dtype, a_along_k=a_along_k, b_along_k=b_along_k)
     lines = [f"typedef {kind} Tile;"]
@@ -121,7 +121,7 @@ def _operands(body: FunctionPrinter, kernel: DotKernel, tile: ProductTile) -> li
 
 
 def _along_k(kernel: DotKernel) -> tuple[bool, bool]:
-    """Whether neighbouring threads read neighbours in depth: where memory has them side by side, or nothing is."""
+    """Per operand, whether neighbouring threads read along the depth: where it is contiguous, or neither axis is."""
     a, b = kernel.a, kernel.b
     a_along = a.along_depth if isinstance(a, Panel) else a.row_stride != const(1) or a.column_stride == const(1)
     return a_along, b.along_depth if isinstance(b, Panel) else b.column_stride != const(1)
@@ -132,7 +132,7 @@ def _flag(stride: Dim) -> str:
 
 
 def _one_tile(kernel: DotKernel, tile: ProductTile, body: Sequence[str]) -> list[str]:
-    """The tile of this block."""
+    """Statements for one tile per block."""
     return [
         f"const idx row_tiles = (m + {tile.rows - 1}) / {tile.rows};",
         f"const idx per_batch = row_tiles * ((n + {tile.columns - 1}) / {tile.columns});",
@@ -144,7 +144,7 @@ def _one_tile(kernel: DotKernel, tile: ProductTile, body: Sequence[str]) -> list
 
 
 def _tile_loop(kernel: DotKernel, tile: ProductTile, body: Sequence[str], splits: str = "") -> list[str]:
-    """All tiles of all batches (and splits of the depth), shared by any number of blocks."""
+    """A loop over all tiles of all batches (and splits of the depth), for any number of blocks."""
     batch = " * ".join(["per_batch", *extent_names(kernel.batch), *([splits] if splits else [])])
     return [
         f"const int64_t row_tiles = ((int64_t)m + {tile.rows - 1}) / {tile.rows};",
@@ -164,7 +164,7 @@ def _sizes(body: FunctionPrinter, kernel: DotKernel, **more: Dim) -> list[str]:
 
 
 def _tiled(kernel: DotKernel, facts: Facts, tile: ProductTile) -> _Way:
-    """One block per tile, from the first to the last of the depth."""
+    """Tiles that go through the whole depth."""
     body = FunctionPrinter(kernel, facts)
     lines = _sizes(body, kernel, k=kernel.depth)
     with body.emit.inside(*(axis.symbol.name for axis in kernel.batch)) as scope:
@@ -190,7 +190,7 @@ def _tiled(kernel: DotKernel, facts: Facts, tile: ProductTile) -> _Way:
 
 
 def _split(kernel: DotKernel, facts: Facts, tile: ProductTile) -> _Way:
-    """Small tiles: they fit any size, and are many if there is much depth."""
+    """Small tiles, legal for all sizes; their depth may be split among blocks."""
     dtype, m, n, k = kernel.a.dtype, kernel.row.extent, kernel.column.extent, kernel.depth
     row_tiles, column_tiles = tile.counts(m, n)
     tiles = row_tiles * column_tiles * batch_size(kernel.batch)
@@ -225,7 +225,7 @@ def _split_tiles(kernel: DotKernel, facts: Facts, tile: ProductTile, split: Dept
 
 
 def _thin(kernel: DotKernel, facts: Facts) -> list[_Way]:
-    """Kernels for at most eight rows, and for at most eight columns, where sizes may turn out so: both from memory."""
+    """Kernels for at most 1 or 8 rows or columns, where sizes may be so small; only for operands in memory."""
     if isinstance(kernel.a, Panel) or isinstance(kernel.b, Panel):
         return []
     views = kernel.a, kernel.b
@@ -266,7 +266,7 @@ def _thin_way(
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """An operand as lines (rows of A, columns of B) along the depth."""
+    """An operand as lines along the depth: rows of A, or columns of B."""
 
     view: MatrixView
     stride: Dim

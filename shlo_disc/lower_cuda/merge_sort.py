@@ -1,9 +1,9 @@
-"""Sorting lines of items by merging: the kernels around device/sort/sort.cuh, and how they are launched.
+"""Merge sort of lines of items: the kernels around device/sort/sort.cuh, and their launches.
 
 A line of up to 128 items is sorted by a warp, of up to a tile by a block. Longer lines are sorted tile by tile, then
-neighbouring runs are merged, one launch per doubling (Green, McColl and Bader 2012). The host launches a fixed list:
-a launch that a line is too short for has no blocks. All merges are one kernel: how long the runs are stands in front of
-them in memory.
+neighbouring runs are merged, one launch per doubling (Green, McColl and Bader 2012). The list of launches is fixed:
+those that a shorter line does not need have no blocks. All merges are one kernel, which reads the length of the runs
+from a header in front of the items.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, LOAD_LATENCY, memory_cycl
 from shlo_disc.lower_cuda.printed import signature
 
 BLOCK = 256
-MOST_BLOCKS = 1 << 20  # beyond that, blocks take several tiles
-LONGEST = 1 << 35  # items of one line: more than a device's memory holds
-SHARED_BYTES = 32 << 10  # of a tile: several blocks share a multiprocessor
-REGISTER_BYTES = 64  # of the items that a thread holds
+MOST_BLOCKS = 1 << 20  # beyond that, a block takes several tiles
+LONGEST = 1 << 35  # items of one line: more than fit into a device's memory
+SHARED_BYTES = 32 << 10  # of a tile, so that several blocks fit on a multiprocessor
+REGISTER_BYTES = 64  # of the items of a thread
 HEADER = 16  # bytes in front of the items in a workspace: SHLO_SORT_HEADER
 COMPARE = 30  # cycles of one dependent step of a search or merge in shared memory
 
 
 @dataclass(frozen=True, slots=True)
 class Sorting:
-    """`lines` lines of `extent` items of `item_bytes` each, sorted as `lines_text` says.
+    """`lines` lines of `extent` items of `item_bytes` each.
 
-    `lines_text` are the members of an object that device/sort/sort.cuh calls Lines, of type `lines_type`; `setup` are
-    the statements it needs, after which `shape_text` holds too: the numbers of lines, of items of a line, and of the
-    first items that are wanted. Two of the `workspaces`, from number `items_from` on, are of `workspace_bytes`.
-    `traffic`: bytes that one item moves from and to memory besides itself.
+    `lines_text` initializes an object of type `lines_type`, a Lines of device/sort/sort.cuh; `setup` are statements
+    before it. After them `shape_text` is valid: the numbers of lines, of items per line, and of leading items that are
+    stored. Two of the `workspaces`, from number `items_from` on, have `workspace_bytes`.
+    `traffic`: memory traffic of an item in bytes, besides the item itself.
     """
 
     params: tuple[Param, ...]
@@ -54,12 +54,12 @@ class Sorting:
 
     @property
     def per_thread(self) -> int:
-        """Items that one thread sorts: they are held in registers."""
+        """Items that a thread sorts in registers."""
         return max(1, min(8, _power_of_two(REGISTER_BYTES // self.item_bytes)))
 
     @property
     def block(self) -> int:
-        """Threads of a block: fewer if items are so large that a tile would not fit."""
+        """Threads of a block: fewer for large items, so that a tile fits into shared memory."""
         return max(32, min(BLOCK, _power_of_two(SHARED_BYTES // self.item_bytes)))
 
     @property
@@ -78,7 +78,7 @@ class Sorting:
 
     @property
     def workspace_bytes(self) -> Dim:
-        """Bytes of one workspace for items: none if every line is one tile."""
+        """Bytes of one workspace for items: 0 if a line fits into one tile."""
         return (self.lines * self.extent * self.item_bytes + HEADER) * minimum(1, self.extent // (self.tile + 1))
 
 
@@ -92,7 +92,7 @@ def _power_of_two(n: int) -> int:
 
 
 def print_short(sorting: Sorting) -> list[str]:
-    """The kernels for lines that a warp or a block sorts at once."""
+    """Print the kernels for lines that a warp or a block sorts at once."""
     threads, warp_items = sorting.block, sorting.warp_items // 32
     return [
         *_kernel(sorting, "warp", f"sort_short_lines<{threads}, 32, {warp_items}>(lines, {sorting.shape_text});"),
@@ -105,7 +105,7 @@ def print_short(sorting: Sorting) -> list[str]:
 
 
 def print_long(sorting: Sorting) -> list[str]:
-    """The kernels for lines of any length."""
+    """Print the kernels for lines of any length."""
     size = sorting.shape_text
     first, second = (sorting.workspaces[sorting.items_from + k] for k in range(2))
     shape = f"<{sorting.block}, {sorting.per_thread}>"
@@ -148,7 +148,7 @@ def _call(
 
 
 def short_variants(sorting: Sorting) -> tuple[Variant[Dim], ...]:
-    """Sort whole lines in shared memory."""
+    """Variants that sort whole lines in shared memory."""
     teams = sorting.block // 32
     moved = sorting.item_bytes + sorting.traffic
     found = list[Variant[Dim]]()
@@ -162,7 +162,7 @@ def short_variants(sorting: Sorting) -> tuple[Variant[Dim], ...]:
 
 
 def long_calls(sorting: Sorting) -> tuple[GridLaunch[Dim], ...]:
-    """Sort tiles, then merge them in as many launches as the longest line takes."""
+    """Launches that sort tiles, then merge them, as many times as the longest line needs."""
     tile, moved = sorting.tile, sorting.item_bytes + sorting.traffic
     tiles = (sorting.extent + (tile - 1)) // tile
     blocks = sorting.lines * tiles
@@ -180,17 +180,17 @@ def long_calls(sorting: Sorting) -> tuple[GridLaunch[Dim], ...]:
 
 
 def long_variant(sorting: Sorting) -> Variant[Dim]:
-    """Sort lines of any length."""
+    """The variant for lines of any length."""
     return Variant("merge", (), False, long_calls(sorting))
 
 
 def _tile_cycles(items: int) -> int:
-    """Instructions of a tile's rounds of merges, by the lanes of a multiprocessor."""
+    """Cycles to issue a tile's rounds of merges: instructions over 128 lanes of a multiprocessor."""
     return items * items.bit_length() * 20 // 128
 
 
 def _tile_latency(items: int, per_thread: int) -> int:
-    """How long the rounds of a tile take: a search, a serial merge and two barriers each."""
+    """Latency of the rounds of a tile: a search, a serial merge and two barriers each."""
     rounds = items.bit_length()
     return rounds * (rounds * COMPARE + per_thread * COMPARE + 2 * BARRIER_LATENCY)
 

@@ -1,10 +1,10 @@
-"""Sixteen bytes at a time: a stage's innermost axis in packs of N lanes, loaded and stored by one instruction each.
+"""Vectorized access: a stage's innermost axis in packs of N lanes (16 bytes), each loaded or stored by one instruction.
 
-The axis `c` becomes `N*q + lane`. What depends on the lane is an array over `k` in the text, computed in short loops
-that the compiler unrolls; everything else stays one value per thread. An access is packed if its offset is
-`lane + rest` and N divides `rest`: N must divide the factor of every product of loop symbols in `rest`.
-Inside a division `(c + r) // d` and `(c + r) % d` a pack stays whole if N divides `r` and `d`: the quotient is the same
-for all its lanes, and the remainder counts on. So it does in a range whose ends N divides.
+The axis `c` becomes `N*q + lane`. Values that depend on the lane are arrays over `k` in the text, computed in short
+loops that NVRTC unrolls; all others stay scalars of the thread. An access is packed if its offset is `lane + rest` and
+N divides `rest`: N must divide the factor of every product of loop symbols in `rest`.
+In `(c + r) // d` and `(c + r) % d` a pack stays whole if N divides `r` and `d`: its lanes have the same quotient, and
+consecutive remainders. Likewise, a range test has the same result for all lanes if N divides both ends.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ PACK_BYTES = 16  # what one instruction loads or stores
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """A stage whose last axis counts packs of `width` lanes; `LANE` is the place inside a pack.
+    """A stage whose last axis counts packs of `width` lanes; `LANE` is the index in a pack.
 
     `packs` are the accesses (buffer, and offset without the lane) that are one pack each, if the `guards` hold and
-    every buffer starts at 16 bytes.
+    every buffer is aligned to 16 bytes.
     """
 
     stage: Stage
@@ -46,7 +46,7 @@ class Packing:
     packs: frozenset[tuple[Param | Scratch, Dim]]
 
     def start(self, target: Param | Scratch, offset: Dim) -> Dim | None:
-        """Where the pack begins that this access is part of; None if it is not in one."""
+        """The first offset of the pack that contains this access; None if it is not in a pack."""
         split = offset.linear(LANE)
         if split is None or split[0] != const(1) or (target, split[1]) not in self.packs:
             return None
@@ -54,9 +54,9 @@ class Packing:
 
 
 def pack_stage(stage: Stage, facts: Facts, most: int = PACK_BYTES) -> Packing | None:
-    """Split the innermost axis of `stage` into packs of at most `most`; None if none of its accesses would be one.
+    """Split the innermost axis of `stage` into packs of at most `most` lanes; None if no access would be packed.
 
-    Where every lane has a loop of its own packs are no use: loops take more time than loads.
+    Packs do not pay where each lane has a loop of its own: loops take more time than loads.
     """
     if not stage.axes or _has_loops(stage):
         return None
@@ -74,7 +74,7 @@ def packed_axis(axis: Axis, width: int) -> Axis:
 
 
 def _widest(stage: Stage) -> int:
-    """The bytes of the widest element that lies in a row along the innermost axis."""
+    """The bytes of the widest element that is accessed contiguously along the innermost axis."""
     lane = stage.axes[-1].symbol
     accesses = [(s.target, s.offset) for s in _stores(stage)]
     sizes = [target.dtype.bytes for target, offset in accesses if _unit(offset, lane)]
@@ -95,7 +95,7 @@ def _stores(stage: Stage) -> list[Store]:
 
 
 def _loads(stage: Stage) -> list[tuple[Param | Scratch, Dim]]:
-    """Every access that all lanes make together: under no guard of their own, in no loop of their own."""
+    """Loads that all lanes execute together: under no guard that depends on the lane, and outside inner loops."""
     deps = Dependence()
     seen, stack = set[Node](), list[Node](stage_formulas(stage))
     found, inner = list[tuple[Param | Scratch, Dim]](), set[str]()
@@ -125,7 +125,7 @@ def _has_loops(stage: Stage) -> bool:
 
 
 class Divisibility:
-    """Which dims `width` divides: known, refuted, or a guard that the host checks."""
+    """Divisibility of dims by `width`: proved, refuted, or assumed under a guard that the host checks."""
 
     def __init__(self, width: int, facts: Facts) -> None:
         self.width, self.facts = width, facts
@@ -133,11 +133,11 @@ class Divisibility:
 
     @property
     def guards(self) -> tuple[Guard[Dim], ...]:
-        """What was assumed."""
+        """The assumptions."""
         return tuple(Guard(dim % self.width, "==", const(0)) for dim in self._assumed)
 
     def ask(self, dims: Iterable[Dim]) -> bool:
-        """Whether all of these may be divisible; what is open becomes a guard."""
+        """Whether all of these may be divisible; those that are not proved are assumed."""
         found = list[Dim]()
         for dim in dims:
             if self._is_multiple(dim) or any(not divide(dim, d)[1].terms for d in (*self._assumed, *found)):
@@ -152,11 +152,11 @@ class Divisibility:
         return self.facts.divisor(dim) % self.width == 0
 
     def ask_all(self, rest: Dim) -> bool:
-        """The same for a dim over loop symbols, wherever the loops stand."""
+        """The same for a dim over loop symbols, for all values of these."""
         return all(self._product(moving, factor) for moving, factor in _factors(rest).items())
 
     def _product(self, moving: Product, factor: Dim) -> bool:
-        """A multiple times anything; or a remainder of a multiple by a multiple."""
+        """Whether a product is divisible: its factor is a multiple, or an atom is the remainder of multiples."""
         if self._is_multiple(factor):
             return True
         for atom in moving:
@@ -166,7 +166,7 @@ class Divisibility:
 
 
 def _factors(dim: Dim) -> dict[Product, Dim]:
-    """What varies while a kernel runs, and the factor of each: that of the empty product does not vary."""
+    """Products of loop symbols and data, and the factor of each; the empty product has the invariant part."""
     found = defaultdict[Product, Dim](lambda: const(0))
     for atoms, weight in dim.terms:
         moving = tuple(a for a in atoms if _moves(a))
@@ -204,14 +204,14 @@ class _Packer:
         return Packing(stage, self.width, self.check.guards, frozenset(packs)) if packs else None
 
     def split(self, dim: Dim) -> Dim:
-        """Put `N*q + lane` for the axis."""
+        """Substitute `N*q + lane` for the axis."""
         symbol = self.axis.symbol
         if symbol not in dim.symbols():
             return dim
         return dim.map_atoms(self._division).substitute({symbol: of(symbol) * self.width + of(LANE)})
 
     def _division(self, atom: Atom) -> Dim:
-        """A quotient that a pack shares, a remainder that counts on in it."""
+        """A quotient that is equal in a pack, or a remainder that is consecutive in it, if divisibility allows."""
         symbol = self.axis.symbol
         if not isinstance(atom, FloorDiv | Mod) or symbol not in atom.numerator.symbols():
             return of(atom)
@@ -222,14 +222,14 @@ class _Packer:
             or not self.check.ask([*_factors(split[1]).values(), atom.denominator])
         ):
             return of(atom)
-        # the lane is taken out here and put in by `split`, so this atom must hold the pack's first point
+        # `split` adds the lane to the axis, so it is subtracted here: the atom is that of the pack's first point
         first = atom.numerator - of(LANE)
         if isinstance(atom, FloorDiv):
             return first // atom.denominator
         return first % atom.denominator + of(LANE)
 
     def first(self, node: InRange) -> InRange:
-        """A range that begins and ends between two packs holds for a whole pack if it holds for the first lane."""
+        """Test only the first lane if both ends of the range are between packs: then all lanes agree."""
         start = self._rest(node.dim)
         if start is None or LANE.name in self.deps.of(node.lower) | self.deps.of(node.upper):
             return node
@@ -237,7 +237,7 @@ class _Packer:
         return replace(node, dim=start) if self.check.ask(factors) else node
 
     def _rest(self, offset: Dim) -> Dim | None:
-        """What is left of `lane + rest`, free of the lane."""
+        """The `rest` of an offset `lane + rest`, independent of the lane; None for other offsets."""
         split = offset.linear(LANE)
         if split is None or split[0] != const(1) or LANE.name in self.deps.of(split[1]):
             return None
@@ -245,7 +245,7 @@ class _Packer:
 
 
 class _Splitter(DimRewriter):
-    """Puts packs and lanes for the innermost axis everywhere in a stage."""
+    """Replaces the innermost axis by packs and lanes everywhere in a stage."""
 
     def __init__(self, packer: _Packer) -> None:
         super().__init__(packer.split)
@@ -260,21 +260,21 @@ class _Splitter(DimRewriter):
 class PackedEmitter(Emitter):
     """Prints formulas over the lanes of a pack, inside `pack`; elsewhere it is the plain printer.
 
-    In the scope of a pack a value is an array over its lanes, unless no lane tells on it: under a guard that all lanes
-    share such values may not move further out, and are single variables between the loops over lanes.
+    In the scope of a pack a value is an array over its lanes, unless it is the same for all lanes. Under a guard that
+    all lanes share, such values cannot be hoisted further out: they are scalars between the loops over lanes.
     """
 
     def __init__(self, spelling: CudaSpelling) -> None:
         super().__init__(spelling)
         self.packing: Packing | None = None
-        self.finished = list[str]()  # stores of packs, behind all values: loops over lanes side by side spill less
-        self.registers = dict[tuple[Scope, Param | Scratch, Dim], str]()  # packs that were loaded, by scope
-        self.held = frozenset[Param | Scratch]()  # what is in registers: an array over `u`
+        self.finished = list[str]()  # stores of packs, after all values: adjacent loops over lanes spill less
+        self.registers = dict[tuple[Scope, Param | Scratch, Dim], str]()  # loaded packs, by scope
+        self.held = frozenset[Param | Scratch]()  # scratch in registers: arrays over `u`
         self.singles = dict[tuple[Scope, Scalar], str]()  # values that all lanes share, in the scope of a pack
 
     @contextmanager
     def pack(self, packing: Packing) -> Generator[Scope]:
-        """Open the scope of one pack: `k` counts its `R` lanes."""
+        """Open the scope of one pack, with `k` as the index of its `R` lanes."""
         before, self.packing = self.packing, packing
         with self.inside(LANE.name, arrayed=True) as scope:
             scope.lines.append(f"constexpr int R = {packing.width};")
@@ -301,7 +301,7 @@ class PackedEmitter(Emitter):
         self.finished.append(self._store_pack(target, start, name))
 
     def _copied(self, store: Store) -> str | None:
-        """The pack that a store copies as it is, if that is all it does."""
+        """The name of the pack that a store copies unchanged; None if it does anything else."""
         match store.value:
             case Load(source, (offset,)) if source.dtype == store.target.dtype:
                 assert isinstance(source, Param | Scratch), "tensors were replaced by params"
@@ -320,14 +320,14 @@ class PackedEmitter(Emitter):
         return "k" if name == LANE.name else super().arg(name)
 
     def load(self, source: Param | Scratch, offset: Dim) -> str:
-        """One element, where it can be from a pack that one instruction loads."""
+        """One element, taken from a pack where possible."""
         start = self.packing.start(source, offset) if self.packing and self.scope.arrayed else None
         if start is None:
             return super().load(source, offset)
         return self.spell.load(f"{self._pack(source, start)}.at", "k", source.dtype)
 
     def _pack(self, source: Param | Scratch, start: Dim) -> str:
-        """The name of the pack that begins at `start`, loaded once."""
+        """The name of the pack at `start`, which is loaded once."""
         for scope in self.scopes:
             if (known := self.registers.get((scope, source, start))) is not None:
                 return known
@@ -352,11 +352,11 @@ class PackedEmitter(Emitter):
         return name
 
     def _differs(self, node: Scalar) -> bool:
-        """Whether a value is not the same for all lanes: it depends on the lane, or on an array over lanes."""
+        """Whether a value varies over lanes: it depends on the lane, or on an array over lanes."""
         return any(name in self.arrays or self.scopes[self.home_of(name)].arrayed for name in self.deps.of(node))
 
     def _statements(self, lines: list[str]) -> None:
-        self.scope.lines.extend(lines)  # of values that all lanes share: the others have statements of their own
+        self.scope.lines.extend(lines)  # of values that all lanes share: those that vary add their own statements
 
     def _fold(self, fold: Fold, position: int) -> str:
         text = super()._fold(fold, position)
@@ -366,7 +366,7 @@ class PackedEmitter(Emitter):
         return text
 
     def _branch(self, node: Select, vector: bool) -> str:
-        """In a pack the result is an array; a guard that all lanes share is asked once."""
+        """In a pack the result is an array; a guard that all lanes share is evaluated once."""
         if not self.scope.arrayed or not self._differs(node):
             return super()._branch(node, vector)
         outer, name = self.scope, self.fresh("g")

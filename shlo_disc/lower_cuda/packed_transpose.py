@@ -1,10 +1,11 @@
-"""Packed transposes: reducing kernels put the tile of a block's rows of transposed operands into shared memory first.
+"""Packed transposes: reducing kernels first copy the tile of a block's rows of transposed operands to shared memory.
 
 A block has one row per team. Its threads read the part of each transposed operand that belongs to these rows with
-neighbouring threads at neighbouring rows, which is along memory, and put every element into the scratch of its row. All
-stages read that along their lanes, however many they are, and whatever they reduce with.
+neighbouring threads at neighbouring rows, which is coalesced, and store every element to the scratch of its row. All
+stages read the scratch along their lanes, for any number of stages and any reductions.
 
-Rows of scratch lie `BANKS` apart: 8 rows x 4 steps of 4 bytes, a warp's share of a tile of 8 rows, are in 32 banks.
+The pitch of rows of scratch is padded to `BANKS`: 8 rows x 4 steps of 4 bytes, a warp's share of a tile of 8 rows, are
+in 32 banks.
 """
 
 from __future__ import annotations
@@ -20,33 +21,33 @@ from shlo_disc.expr.scalar import Load
 from shlo_disc.kernels.kernel import Axis, RowKernel, Scratch
 from shlo_disc.lower_cuda.points import SECTOR, decode
 
-BANKS = 16, 128  # bytes from a row of scratch to the next: the remainder, and by what it is divided
-UNROLLED = 4  # loads of one thread that wait together
+BANKS = 16, 128  # remainder and modulus of the pitch of rows of scratch, in bytes
+UNROLLED = 4  # loads in flight per thread
 
 
 @dataclass(frozen=True, slots=True)
 class TransposedLoad:
-    """A load that is turned: over which loop of its stages, and the scratch that these read instead."""
+    """A load that is transposed: along which loop of its stages, and the scratch that these read instead."""
 
     load: Load
     lane: Axis
     scratch: Scratch
 
     def traffic(self, rows: int) -> int:
-        """The bytes that an element costs where a block has so many rows: these may begin anywhere in a sector."""
+        """Memory traffic per element in bytes, for blocks of `rows` rows that may begin anywhere in a sector."""
         return (rows * self.scratch.dtype.bytes + SECTOR) // rows
 
 
 @dataclass(frozen=True, slots=True)
 class TransposedKernel:
-    """`kernel` reads scratch where it read operands across its rows."""
+    """A kernel that reads scratch in place of operands that are contiguous across its rows."""
 
     kernel: RowKernel
     turns: tuple[TransposedLoad, ...]
 
 
 def with_transposed_loads(kernel: RowKernel) -> TransposedKernel | None:
-    """The kernel with operands that are transposed in scratch, if it reduces and any are read across its rows."""
+    """The kernel with operands transposed in scratch, if it reduces and any are contiguous across its rows."""
     turns = {
         (load, lane): TransposedLoad(load, lane, Scratch(f"q{number}", load.dtype, lane.extent))
         for number, (load, lane) in enumerate(transposed_reads(kernel, lambda _: True))
@@ -59,7 +60,7 @@ def with_transposed_loads(kernel: RowKernel) -> TransposedKernel | None:
 
 
 def spread(size: Dim) -> Dim:
-    """The bytes from one row of scratch to the next, where rows have `size` (a multiple of the remainder)."""
+    """The pitch in bytes of rows of scratch of `size` bytes (a multiple of the remainder)."""
     remainder, banks = BANKS
     return (size + (banks - remainder - 1)) // banks * banks + remainder
 
@@ -67,7 +68,7 @@ def spread(size: Dim) -> Dim:
 def print_fill(
     emit: Emitter, rows: Sequence[Axis], turns: Sequence[TransposedLoad], places: Sequence[Dim]
 ) -> list[str]:
-    """Fill the scratch of the rows from `tile` on; `places`: where that of each turn begins in a row's `line`."""
+    """Fill the scratch of the rows from `tile` on; `places`: offsets of the turns in a row's `line`."""
     with emit.inside("%row", *(axis.symbol.name for axis in rows)) as row:
         row.lines += decode(emit, rows, "row")
         for turn, place in zip(turns, places, strict=True):

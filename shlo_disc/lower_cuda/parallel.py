@@ -1,9 +1,10 @@
-"""Several row kernels in one launch: blocks are dealt to the parts, each of which sees its own as a grid.
+"""Horizontal fusion: several row kernels in one launch, each on a range of the blocks.
 
-A part is printed as a device function of its block's number; the kernel compares the number with how many blocks each
-part has, which is the same for all threads of a block, and calls. Parts share registers and shared memory: a block has
-as much as the part that needs most. A part whose sums are better cut over the grid has launches of its own in some
-variants. Every part has several ways, but they are picked together, by style: there are no more variants than styles.
+A part is printed as a device function of its block's number. The kernel compares that number with the numbers of blocks
+of the parts, uniformly for all threads of a block, and calls one of them. A block has the registers and shared memory
+of the part that needs most. A part whose reductions are better split over the grid has launches of its own in some
+variants. Every part has several ways, but they are picked together, by style: there are at most as many variants as
+styles.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from shlo_disc.lower_cuda.spelling import CudaSpelling
 
 
 class Style(NamedTuple):
-    """What is wanted of all parts: packs, sums cut over the grid, a block per row, row scratch in global memory."""
+    """Preferences for all parts: packs, reductions split over the grid, a block per row, scratch in global memory."""
 
     packs: bool
     cut: bool
@@ -45,7 +46,7 @@ class Style(NamedTuple):
 
     @property
     def wishes(self) -> tuple[str, ...]:
-        """Labels of ways, the best first."""
+        """Labels of ways, the preferred first."""
         teams = ("block", "warp", "octet", "thread") if self.long else ("warp", "octet", "thread", "block")
         sums = ("whole", "alone") if self.long else ("alone", "whole")
         packed = ("packs", *(f"{team}, packs" for team in teams)) if self.packs else ()
@@ -58,10 +59,10 @@ SPILLING = Style(packs=False, cut=False, long=True, spills=True)
 
 @dataclass(frozen=True, slots=True)
 class LaunchPart:
-    """A group of the launch: its tensors, its ways to be computed, and what these need besides.
+    """A group of the launch: its tensors, the ways to compute it, and what these need besides.
 
-    `workspaces` (bytes) are for sums that are cut. `overflow` is at least 1 where the row scratch of a block does not
-    fit into shared memory: then it lies in a workspace of `spilled` bytes. `in_place` are positions in `tensors`.
+    `workspaces` (bytes) are for split reductions. `overflow` is at least 1 where the row scratch of a block does not
+    fit into shared memory: then it is in a workspace of `spilled` bytes. `in_place` are positions in `tensors`.
     """
 
     tensors: tuple[Tensor, ...]
@@ -73,13 +74,13 @@ class LaunchPart:
     in_place: InPlace = ()
 
     def pick(self, style: Style) -> int:
-        """The number of the way that suits a style best."""
-        labels = [way.label.split(" of ")[0] for way in self.ways]  # packs of 4, tiles of 32
+        """The number of the way that matches a style best."""
+        labels = [way.label.split(" of ")[0] for way in self.ways]  # without "of 4" and the like
         return next((labels.index(wish) for wish in style.wishes if wish in labels), len(labels) - 1)
 
 
 def build_part(kernel: RowKernel, tensors: tuple[Tensor, ...], facts: Facts) -> LaunchPart:
-    """All ways of one group."""
+    """Collect all ways to compute one group."""
     rows, scratch = product(a.extent for a in kernel.rows), offsets(kernel)[1]
     spaces = (rows, *(rows * product(a.extent for a in stage.axes) for stage in kernel.stages))
     if is_map(kernel):
@@ -99,7 +100,7 @@ def build_part(kernel: RowKernel, tensors: tuple[Tensor, ...], facts: Facts) -> 
 
 
 def print_parallel(parts: Sequence[LaunchPart], facts: Facts) -> tuple[Printed, tuple[Tensor, ...]]:
-    """The functions of all parts, kernels that call them, and the tensors of all parts, each once."""
+    """Print the functions of all parts and kernels that call them; also returns the tensors of all parts, each once."""
     printer = _LaunchPrinter(parts, facts)
     printer.run()
     spaces = dict.fromkeys(space for part in parts for space in part.spaces)
@@ -108,7 +109,7 @@ def print_parallel(parts: Sequence[LaunchPart], facts: Facts) -> tuple[Printed, 
 
 
 def _in_place(parts: Sequence[LaunchPart]) -> InPlace:
-    """What a part may write in place, if no other part, whose blocks run at any time, reads it."""
+    """What parts may write in place: operands that no other part reads, since parts run in any order."""
     readers = Counter(tensor for part in parts for tensor in dict.fromkeys(part.tensors))
     places = {tensor: place for place, tensor in enumerate(readers)}
     pairs = [(part.tensors[a], part.tensors[b]) for part in parts for a, b in part.in_place]
@@ -117,7 +118,7 @@ def _in_place(parts: Sequence[LaunchPart]) -> InPlace:
 
 @dataclass(frozen=True, slots=True)
 class _PartNames:
-    """A part as one style has it: where its buffers are among those of the launch, and how its names begin."""
+    """A part in one variant: its way, the positions of its buffers in the launch, and the prefix of its names."""
 
     way: Way
     places: tuple[int, ...]
@@ -125,7 +126,7 @@ class _PartNames:
 
     @property
     def calls(self) -> tuple[GridLaunch[Dim], ...]:
-        """Its launches, with the names and the buffers of the whole."""
+        """Its launches, with names and buffers of the variant."""
         return tuple(
             replace(c, kernel=c.kernel.replace(NAME, self.prefix), buffers=tuple(self.places[b] for b in c.buffers))
             for c in self.way.calls
@@ -133,7 +134,7 @@ class _PartNames:
 
 
 class _LaunchPrinter:
-    """Prints one launch. Its buffers: all tensors, the workspaces of sums part by part, one per part that may spill."""
+    """Prints one launch. Its buffers: all tensors, the workspaces of reductions, one per part if any may spill."""
 
     def __init__(self, parts: Sequence[LaunchPart], facts: Facts) -> None:
         self.parts, self.facts = parts, facts
@@ -147,7 +148,7 @@ class _LaunchPrinter:
         self.first_sum, self.first_spilled = len(self.tensors), len(self.tensors) + len(sums)
 
     def run(self) -> None:
-        """A variant per style that picks other ways than the styles before it."""
+        """Print a variant per style that picks other ways than the styles before it."""
         known = self.overflow.constant
         styles = (SPILLING,) if known else STYLES if known == 0 else (*STYLES, SPILLING)
         picks = dict[tuple[int, ...], Style]()
@@ -163,7 +164,7 @@ class _LaunchPrinter:
             self._variant(members, style, f"{NAME}_together{number}")
 
     def _print_parts(self, picks: Sequence[tuple[int, ...]]) -> list[str]:
-        """What each part needs of the ways that were picked, equal texts once; how each part's names begin."""
+        """Print the picked ways of each part, equal texts once; returns the prefix of each part's names."""
         known, prefixes = dict[str, str](), list[str]()
         for number, part in enumerate(self.parts):
             ways = [part.ways[k] for k in dict.fromkeys(ways[number] for ways in picks)]
@@ -193,7 +194,7 @@ class _LaunchPrinter:
         self.variants.append(Variant(label, tuple(dict.fromkeys(guards)), aligned, tuple(calls)))
 
     def _fuse(self, members: Sequence[_PartNames], name: str) -> GridLaunch[Dim]:
-        """The kernel that deals its blocks to the members, and its launch."""
+        """Print the kernel that assigns ranges of its blocks to the members; returns its launch."""
         emit = Emitter(CudaSpelling())
         counts = [emit.dim_scalar(self.facts.canonical(m.way.calls[0].blocks)) for m in members]
         memory = max(m.way.kernels[0].memory for m in members)
@@ -222,7 +223,7 @@ class _LaunchPrinter:
 
 
 def _is_fused(way: Way) -> bool:
-    """Whether it can be a part of a kernel: one launch, in blocks like all others."""
+    """Whether a way can be fused: it is one launch, in blocks of `THREADS`."""
     threads = way.kernels[0].threads
     return len(way.kernels) == 1 and (threads if isinstance(threads, int) else threads[0]) == THREADS
 
@@ -244,7 +245,7 @@ def _deal_last(member: _PartNames, count: str) -> list[str]:
 
 
 def _call(member: _PartNames) -> str:
-    """The call of a part by its place among its `blocks`."""
+    """The call of a part for block `block` of its `blocks`."""
     kernel, (call,) = member.way.kernels[0], member.calls
     arguments = [*(f"p{place}" for place in call.buffers), *map(size_name, kernel.symbols)]
     arguments += [*(["memory"] if kernel.shared else []), "block, blocks"]
@@ -254,7 +255,7 @@ def _call(member: _PartNames) -> str:
 def _launch(
     name: str, places: tuple[int, ...], symbols: tuple[str, ...], calls: Sequence[GridLaunch[Dim]]
 ) -> GridLaunch[Dim]:
-    """The blocks of all calls; they cost what they cost alone, and wait for the slowest."""
+    """The launch of the blocks of all calls: cycles are their mean, latency is that of the slowest."""
     blocks = total(call.blocks for call in calls)
     cycles = total(call.blocks * call.cycles for call in calls) // maximum(1, blocks)
     shared = maximum(*(call.shared for call in calls))

@@ -1,4 +1,4 @@
-"""What printing one group for a GPU gives: its text, and the ways to launch it."""
+"""The result of printing one group for a GPU: its text, and the ways to launch it."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from shlo_disc.host_ir import GridLaunch, Guard, Variant
 from shlo_disc.kernels.kernel import Param
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 
-ALIGNMENT = 16  # bytes, of every array that a block shares
+ALIGNMENT = 16  # bytes, of every array in shared memory
 
 
 @dataclass(frozen=True, slots=True)
 class Printed:
     """CUDA functions (their names begin with `naming.NAME`), and variants that launch them.
 
-    In the variants' calls, buffer k is the kernel's param k; beyond the params come the `workspaces` (bytes).
+    In the variants' calls, buffer k is the kernel's param k; the `workspaces` (bytes) follow the params.
     `spaces` are numbers of elements that 32-bit indices have to count: iteration spaces, and extents of buffers that
-    are read or written. `in_place`: pairs of params, one that is read and one that any variant may write in its place.
+    are read or written. `in_place`: pairs of params, where any variant may write the second in place of the first.
     """
 
     text: str
@@ -34,7 +34,7 @@ class Printed:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """An array that a block shares: a C++ type, a name, elements, and the bytes of one."""
+    """An array in shared memory: a C++ type, a name, the number of elements, and the bytes of one."""
 
     kind: str
     name: str
@@ -44,10 +44,10 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class KernelText:
-    """A kernel that finds its place by `block` and `blocks`, so that it may be a part of a larger one.
+    """A kernel whose place in the grid is `block` and `blocks`, so that it can be a part of a larger one.
 
-    `params` are its pointers, `written` those that it writes, `aliases` those that may be one memory with
-    another, `symbols` the program's sizes; `threads` as in `signature`.
+    `params` are its pointers, `written` those that it writes, `aliases` those that may alias another, `symbols` the
+    program's sizes; `threads` as in `heading`.
     """
 
     name: str
@@ -61,14 +61,14 @@ class KernelText:
     aliases: frozenset[Param] = frozenset()
 
     def kernel(self) -> list[str]:
-        """On its own: its blocks are those of the grid."""
+        """Print it as a kernel, whose blocks are those of the grid."""
         head = heading(self.name, self._buffers, self.symbols, self.threads)
         arrays = [f"SHLO_SHARED({s.kind}, {s.name}, {s.count});" for s in self.shared]
         place = "const idx block = (idx)blockIdx.x, blocks = (idx)gridDim.x;"
         return [*head, *(INDENT + line for line in (*arrays, place, *self.body)), "}"]
 
     def function(self) -> list[str]:
-        """As a function of its place among its blocks, and of the memory that a block shares."""
+        """Print it as a device function of the shared memory, its block, and the number of blocks."""
         arrays, offset = list[str](), 0
         for array in self.shared:
             arrays.append(f"{array.kind}* const {array.name} = ({array.kind}*)(memory + {offset});")
@@ -88,13 +88,13 @@ class KernelText:
 
     @property
     def memory(self) -> int:
-        """The bytes that a block shares."""
+        """Bytes of shared memory of a block."""
         return sum(-(-s.count * s.bytes // ALIGNMENT) * ALIGNMENT for s in self.shared)
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way to compute a group, or a stage of it: kernels, the functions that they call, and their launches.
+    """One way to compute a group, or a stage of it: kernels, functions that these call, and launches.
 
     `guards` and `aligned` are those of a variant.
     """
@@ -108,12 +108,12 @@ class Way:
 
     @property
     def variant(self) -> Variant[Dim]:
-        """The same for the launch table."""
+        """The variant for the launch table."""
         return Variant(self.label, self.guards, self.aligned, self.calls)
 
     @property
     def text(self) -> list[str]:
-        """The kernels, each on its own."""
+        """The lines of all kernels."""
         return [line for kernel in self.kernels for line in kernel.kernel()]
 
 
@@ -123,7 +123,7 @@ def pointers(
     aliases: Collection[Param] = (),
     workspaces: Sequence[str] = (),
 ) -> list[str]:
-    """A parameter per buffer; `aliases` may be one memory with another."""
+    """A parameter per buffer, `__restrict__` unless it is in `aliases`."""
     spell, found = CudaSpelling(), list[str]()
     for param in params:
         qualifier = "" if param in aliases else "__restrict__ "
@@ -141,14 +141,14 @@ def signature(
     threads: int | tuple[int, int],
     workspaces: Sequence[str] = (),
 ) -> list[str]:
-    """The head of a kernel whose buffers are all apart."""
+    """The head of a kernel whose buffers do not alias."""
     return heading(name, pointers(params, written, workspaces=workspaces), symbols, threads)
 
 
 def heading(name: str, buffers: Sequence[str], symbols: Sequence[str], threads: int | tuple[int, int]) -> list[str]:
     """The head of a kernel: a pointer per buffer, then the program's sizes, which become `idx`.
 
-    `threads`: of a block; or those, and how many blocks a multiprocessor shall hold at once, which bounds registers.
+    `threads`: of a block; or also the least number of resident blocks per multiprocessor, which bounds registers.
     """
     arguments = [*buffers, *(f"const int64_t {size_name(s)}_" for s in symbols)]
     bounds = str(threads) if isinstance(threads, int) else f"{threads[0]}, {threads[1]}"

@@ -1,4 +1,4 @@
-"""What tiled products share: kernels in the prelude do the sums, a generated lambda takes each finished element."""
+"""Shared parts of tiled products: templates of the prelude compute sums, a generated lambda is the epilogue."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from shlo_disc.lower_cuda.printed import signature
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 
 MOST_BLOCKS = 2**31 - 1
-# What one multiprocessor reads for tiles. Neighbours read the same operands from the second-level cache, but each block
-# waits for its one step of loads: on an H100 tiles take 2.5 times what the cache alone would (docs/how-to/cuda.md).
+# Rate at which one multiprocessor reads operands of tiles. Neighbours share them in the L2 cache, but a block has only
+# one step of loads in flight: on an H100 tiles take 2.5 times what the cache alone would (docs/how-to/cuda.md).
 L2_BYTES_PER_CYCLE = 16
-STEP_BYTES = 64  # of depth that a tile takes at a time
+STEP_BYTES = 64  # of depth per step of a tile
 
 AnyProduct: TypeAlias = DotKernel | ConvKernel
 
 
 def compute_of(dtype: DType, precision: Precision) -> str:
-    """How products of `dtype` are computed: f32 in TF32, as by XLA, unless a program asks for the highest precision."""
+    """The type in which products of `dtype` are computed: f32 in TF32, as in XLA, except at the highest precision."""
     if dtype is DType.F64:
         return "f64"
     return "tf32" if dtype is DType.F32 and precision is not Precision.HIGHEST else "f32"
@@ -39,14 +39,14 @@ def compute_of(dtype: DType, precision: Precision) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ProductTile:
-    """A tile of the prelude: `text` is its C++ type, with blanks for the element type and the operands' directions."""
+    """A tile of the prelude: `text` is a format of its C++ type, for the element type and the operands' directions."""
 
     label: str
     rows: int
     columns: int
     threads: int
-    resident: int  # blocks that a multiprocessor has registers for
-    rate: int  # multiply-adds per cycle and multiprocessor, of elements of `width` bytes, with what they wait for
+    resident: int  # blocks per multiprocessor, as registers allow
+    rate: int  # multiply-adds per cycle and multiprocessor, of elements of `width` bytes, stalls included
     width: int
     text: str
 
@@ -56,20 +56,20 @@ class ProductTile:
         return self.text.format(CudaSpelling().memory_type(dtype), *flags)
 
     def cycles(self, dtype: DType, depth: Dim) -> Dim:
-        """How long one block keeps a multiprocessor busy: with arithmetic, or with reading its operands."""
+        """Cycles for which one block occupies a multiprocessor: arithmetic, or reading operands."""
         rate = self.rate * self.width // dtype.bytes
         arithmetic = self.rows * self.columns * 16 // rate  # per 16 of depth
         reading = (self.rows + self.columns) * dtype.bytes * 16 // L2_BYTES_PER_CYCLE
         return depth * max(arithmetic, reading) // 16 + self.rows * self.columns // 32
 
     def latency(self, dtype: DType, depth: Dim) -> Dim:
-        """One load per step waits for memory; the epilogue reads and writes."""
+        """Latency of a block in cycles: one load from memory per step, then the epilogue's reads and writes."""
         per_step = LOAD_LATENCY // 2 + BARRIER_LATENCY
         steps = (depth * dtype.bytes + (STEP_BYTES - 1)) // STEP_BYTES
         return steps * per_step + 3 * LOAD_LATENCY
 
     def counts(self, rows: Dim, columns: Dim) -> tuple[Dim, Dim]:
-        """How many tiles there are along both directions."""
+        """Number of tiles along rows and along columns."""
         return (rows + (self.rows - 1)) // self.rows, (columns + (self.columns - 1)) // self.columns
 
 
@@ -80,19 +80,19 @@ PLAIN = ProductTile("plain tiles", 64, 64, 128, 2, 80, 4, "PlainTile<{}, 64, 64,
 
 
 def tiles_for(dtype: DType, precision: Precision) -> tuple[ProductTile, ...]:
-    """The tiles that can compute a product, the one that fits everything last."""
+    """The tiles that can compute a product; the last one is legal for all sizes."""
     on_tensor_cores = dtype.bytes == 2 or compute_of(dtype, precision) == "tf32"
     return (LARGE, SMALL) if on_tensor_cores else (PLAIN,)
 
 
 def capped(blocks: Dim) -> Dim:
-    """A number of blocks that can be launched; kernels loop over the rest."""
+    """Limit a number of blocks to what can be launched; kernels loop over the rest."""
     return minimum(blocks, MOST_BLOCKS)
 
 
 @dataclass(frozen=True, slots=True)
 class PrintedFunction:
-    """A printed CUDA function, and what it is launched with."""
+    """A printed CUDA kernel, and the arguments of its launch."""
 
     text: tuple[str, ...]
     name: str
@@ -106,7 +106,7 @@ class PrintedFunction:
 
 
 class FunctionPrinter:
-    """Prints one CUDA function around a product: hoisted values, then statements in the scope of a batch."""
+    """Prints one CUDA kernel around a product: hoisted values, then statements in the scope of a batch."""
 
     def __init__(self, kernel: AnyProduct, facts: Facts) -> None:
         self.kernel, self.facts = kernel, facts
@@ -115,18 +115,18 @@ class FunctionPrinter:
         self.emit.count_uses([*(s.value for s in kernel.epilogue), *(panel.value for panel in panels)])
 
     def sizes(self, **values: Dim) -> list[str]:
-        """Constants of the function."""
+        """Declare sizes as constants of the function."""
         return [f"const idx {name} = {self.emit.dim_scalar(value)};" for name, value in values.items()]
 
     def batch(self, axes: Sequence[Axis], scope: Scope) -> None:
-        """Split `rest` into the indices of the batch, the last one innermost."""
+        """Decode `rest` into the batch indices, the last one innermost."""
         for axis in reversed(axes[1:]):
             extent = self.emit.dim_scalar(axis.extent)
             scope.lines += [f"const idx {clean(axis.symbol.name)} = rest % {extent};", f"rest /= {extent};"]
         scope.lines += [f"const idx {clean(axis.symbol.name)} = rest;" for axis in axes[:1]]
 
     def epilogue(self, argument: str = "sum") -> list[str]:
-        """Statements for element (i, j), of which `argument` is the sum."""
+        """Statements of the epilogue for element (i, j), whose sum is `argument`."""
         emit, kernel = self.emit, self.kernel
         acc = kernel.accumulator
         with emit.inside(kernel.row.symbol.name, kernel.column.symbol.name, acc.name) as scope:
@@ -139,7 +139,7 @@ class FunctionPrinter:
         return [f"const {emit.spell.value_type(acc.dtype)} {clean(acc.name)} = {rounded};", *scope.lines]
 
     def element(self, name: str, panel: Panel, line: str) -> list[str]:
-        """A lambda `name`: the value of a computed operand at a line that is counted from `line`0 on, and a depth."""
+        """Print a lambda `name`: the element of a computed operand at a line, relative to `line`0, and a depth."""
         emit, depth = self.emit, clean(panel.depth.symbol.name)
         with emit.inside(panel.line.symbol.name, panel.depth.symbol.name) as scope:
             value = emit.value(panel.value)
@@ -148,7 +148,7 @@ class FunctionPrinter:
         return [head, f"{INDENT}const idx {line} = {line}0 + x;", *(INDENT + text for text in scope.lines), "};"]
 
     def consumer(self, statements: Sequence[str], *, swapped: bool = False) -> list[str]:
-        """The lambda that the prelude calls with each sum; `swapped`: its rows are the product's columns."""
+        """The lambda that the prelude calls with each sum; `swapped`: its rows are columns of the product."""
         kind = self.emit.spell.value_type(self.kernel.accumulator.dtype)
         first, second = ("j", "i") if swapped else ("i", "j")
         head = f"[&](const {kind} sum, const idx {first}, const idx {second}) {{"
@@ -164,7 +164,7 @@ class FunctionPrinter:
         operands: Sequence[Param] = (),
         workspace: bool = False,
     ) -> PrintedFunction:
-        """The finished function: only the buffers that it uses are arguments."""
+        """The finished kernel, with only those buffers as parameters that it uses."""
         read, written = epilogue_params(self.kernel.epilogue)
         used = [p for p in self.kernel.params if p in read or p in written or p in operands]
         symbols = tuple(self.emit.sizes)
@@ -192,7 +192,7 @@ def _operands(kernel: AnyProduct) -> tuple[MatrixView | Panel, MatrixView | Pane
 
 
 def operand_params(kernel: AnyProduct) -> tuple[Param, ...]:
-    """The buffers that both operands are read, or computed, from."""
+    """The buffers from which both operands are read or computed."""
     found = dict[Param, None]()
     for operand in _operands(kernel):
         if isinstance(operand, Panel):
@@ -204,7 +204,7 @@ def operand_params(kernel: AnyProduct) -> tuple[Param, ...]:
 
 
 def call_lines(head: str, lines: Sequence[str], tail: str) -> list[str]:
-    """`head lambda tail` with the lambda's lines in between."""
+    """Format a call `head lambda tail` over the lines of the lambda."""
     return [head + lines[0], *lines[1:-1], lines[-1] + tail]
 
 
@@ -214,22 +214,22 @@ def batch_size(axes: Sequence[Axis]) -> Dim:
 
 
 def rows_first(kernel: AnyProduct) -> str:
-    """Whether results lie side by side along the rows, not the columns, as a template argument."""
+    """Whether results are contiguous along the row index, not the column index, as a template argument."""
     splits = [[s.offset.linear(axis.symbol) for axis in (kernel.row, kernel.column)] for s in kernel.epilogue]
     found = any(i is not None and i[0] == const(1) and (j is None or j[0] != const(1)) for i, j in splits)
     return str(found).lower()
 
 
 def extent_names(axes: Sequence[Axis]) -> list[str]:
-    """What the extents of a batch are called in a function."""
+    """Names of a batch's extents in a function."""
     return [f"size_{clean(axis.symbol.name)}" for axis in axes]
 
 
 def extents_of(axes: Sequence[Axis]) -> dict[str, Dim]:
-    """The extents of a batch by their names."""
+    """The extents of a batch by name."""
     return dict(zip(extent_names(axes), (axis.extent for axis in axes), strict=True))
 
 
 def product_text(names: Iterable[str]) -> str:
-    """A product of sizes in 64 bits."""
+    """A product of sizes, computed in 64 bits."""
     return " * ".join(["(int64_t)1", *names])

@@ -2,9 +2,9 @@
 
 | variant | for | how |
 |---|---|---|
-| `thread` | many lines | one element after the other; neighbouring lines are neighbouring threads |
+| `thread` | many lines | sequential; neighbouring threads have neighbouring lines |
 | `warp` | short lines | 128 elements at a time, combined by shuffles |
-| `block` | long lines | 1024 elements at a time; the total before them is carried on |
+| `block` | long lines | 1024 elements at a time, with a carry from one tile to the next |
 | `split` | few very long lines | totals of parts, a scan of the totals, the parts (three launches) |
 """
 
@@ -27,12 +27,12 @@ from shlo_disc.lower_cuda.spelling import CudaSpelling
 
 _SPELL = CudaSpelling()
 MOST_BLOCKS = 1 << 20
-PART_TILES = 4  # tiles of a part of a split line
+PART_TILES = 4  # tiles per part of a split line
 
 
 @dataclass(frozen=True, slots=True)
 class _ScanPlan:
-    """What the launches of a scan have in common."""
+    """The common parameters of a scan's launches."""
 
     kernel: ScanKernel
     symbols: tuple[str, ...]
@@ -43,7 +43,7 @@ class _ScanPlan:
 
     @property
     def threads(self) -> int:
-        """Threads of a block: fewer if items are large, so that a tile is at most 32 KiB."""
+        """Threads of a block: fewer for large items, so that a tile is at most 32 KiB."""
         return 256 if self.item_bytes <= 32 else 128 if self.item_bytes <= 64 else 32
 
     @property
@@ -52,12 +52,12 @@ class _ScanPlan:
 
     @property
     def moved(self) -> int:
-        """Bytes that one element moves."""
+        """Memory traffic of one element in bytes."""
         return 2 * sum(p.dtype.bytes for p in self.kernel.outputs)
 
 
 def print_scan(kernel: ScanKernel, facts: Facts) -> Printed:
-    """Scan `outer x inner` lines."""
+    """Print the variants of a scan of `outer x inner` lines."""
     emit = Emitter(_SPELL)
     lines, extent = facts.canonical(kernel.outer.extent * kernel.inner.extent), kernel.along.extent
     setup = f"const idx lines = {emit.dim_scalar(lines)}, extent = {emit.dim_scalar(extent)};"
@@ -73,7 +73,7 @@ def print_scan(kernel: ScanKernel, facts: Facts) -> Printed:
 
 
 def _struct(kernel: ScanKernel) -> tuple[list[str], tuple[str, ...]]:
-    """The Scan of device/sort/scan.cuh, and the sizes it reads."""
+    """Print the `Scan` that device/sort/scan.cuh is a template over; also returns the sizes it reads."""
     emit = Emitter(_SPELL)
     symbols = [axis.symbol.name for axis in (kernel.outer, kernel.along, kernel.inner)]
     place = _place(emit, kernel)
@@ -125,7 +125,7 @@ def _method(head: str, lines: Sequence[str]) -> list[str]:
 
 
 def _place(emit: Emitter, kernel: ScanKernel) -> list[str]:
-    """The coordinates of element `at`, counted in the direction of the scan, of a line."""
+    """Decode the coordinates of element `at` of a line, counted in the direction of the scan."""
     inner, extent = emit.dim_scalar(kernel.inner.extent), emit.dim_scalar(kernel.along.extent)
     single = kernel.inner.extent.constant == 1
     return [
@@ -177,9 +177,9 @@ def _variants(plan: _ScanPlan) -> tuple[Variant[Dim], ...]:
     threads, tile, lines, extent = plan.threads, plan.tile, plan.lines, plan.extent
     warps, part = threads // 32, plan.tile * PART_TILES
     parts = (extent + (part - 1)) // part
-    step = LOAD_LATENCY + 8 * SHUFFLE_LATENCY  # of a team, without barriers
+    step = LOAD_LATENCY + 8 * SHUFFLE_LATENCY  # latency of a team's step, without barriers
     block_step = step + 6 * BARRIER_LATENCY
-    # A thread's elements lie `inner` apart: neighbours in memory belong to different threads only if there are some.
+    # Elements of a thread have stride `inner`: accesses of neighbouring threads coalesce only if `inner` is not 1.
     spread = 1 if plan.kernel.inner.extent.constant != 1 else 8
 
     def blocks(per_block: int) -> Dim:

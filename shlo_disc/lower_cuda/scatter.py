@@ -1,15 +1,15 @@
-"""Scatter: combine updates into a copy of the operands, with the result that applying them in order gives.
+"""Scatter: combine updates into a copy of the operands, with the same result as applying them in order.
 
 | variant | when | how |
 |---|---|---|
 | `direct` | targets are unique | a thread per update |
-| `atomic` | integers, a combination that ignores the order | a thread per update |
-| `linked` | up to 1024 positions | blocks link the updates that meet; a thread follows the links of one target |
+| `atomic` | integers, a commutative combination | a thread per update |
+| `linked` | up to 1024 positions | blocks link the updates of equal targets; a thread follows the links of one target |
 | `sorted` | any number | updates are sorted by target, stably; a thread walks over those of one target |
 
-Updates that overwrite need only the last one of each target. The updates of a window are neighbours in memory, and so
-are the threads that move them; what meets is decided per window if windows are known to be equal or disjoint.
-What is elementwise after the updates is one launch more, a thread per element.
+If updates overwrite, only the last one of each target is applied. The updates of a window are contiguous, and
+neighbouring threads move them. If windows are known to be equal or disjoint, collisions are detected per window.
+Elementwise ops after the updates are one more launch, with a thread per element.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ from shlo_disc.lower_cuda.spelling import CudaSpelling
 
 _SPELL = CudaSpelling()
 MOST_BLOCKS = 1 << 20
-FEW = 1024  # positions that blocks link: SHLO_FEW_UPDATES
-LINKING_BLOCKS = 4096  # every block links all updates again, so there are not many
-ITEM_BYTES = 16  # a key and a number, 64 bits each
+FEW = 1024  # most positions that blocks link: SHLO_FEW_UPDATES
+LINKING_BLOCKS = 4096  # few, as every block links all updates again
+ITEM_BYTES = 16  # a key and an update's number, 64 bits each
 _WORKSPACES = ("items0", "items1", "order")
 _ATOMICS = {
     BinaryFn.ADD: "atomic_add",
@@ -70,7 +70,7 @@ _ATOMIC_TYPES = (DType.I32, DType.I64, DType.UI32, DType.UI64)
 
 
 def print_scatter(kernel: ScatterKernel, facts: Facts) -> Printed:
-    """Copy the operands, or fill the results, then apply the updates."""
+    """Print variants that copy the operands, or fill the results, and then apply the updates."""
     window = tuple(a for a in kernel.axes if kernel.apart and a.symbol in kernel.window)
     batch = tuple(a for a in kernel.axes if a not in window)
     depends, carries = Dependence(), {c.name for c in kernel.carries}
@@ -121,7 +121,7 @@ def _start(kernel: ScatterKernel, start: Start) -> Command[Dim]:
 
 
 def _print_direct(parts: ScatterAxes, suffix: str) -> list[str]:
-    """A thread per update puts it into place, by an atomic unless targets are unique."""
+    """Print the kernel with a thread per update, which uses atomics unless targets are unique."""
     kernel, emit = parts.kernel, Emitter(_SPELL)
     decoded = decode(emit, kernel.axes, "flat")
     total = emit.dim_scalar(product(a.extent for a in kernel.axes))
@@ -146,14 +146,14 @@ def _print_direct(parts: ScatterAxes, suffix: str) -> list[str]:
 
 
 def _ignores_order(kernel: ScatterKernel, depends: Dependence) -> bool:
-    """Whether all targets are integers that are combined by atomics."""
+    """Whether all targets are integers that atomics combine."""
     carries = {c.name for c in kernel.carries}
     pairs = [_commuting_update(c, t.value) for c, t in zip(kernel.carries, kernel.targets, strict=True)]
     return all(pair is not None and not carries.intersection(depends.of(pair[1])) for pair in pairs)
 
 
 def _commuting_update(carry: Arg, value: Scalar) -> tuple[str, Scalar] | None:
-    """The atomic that combines a carry with an update, and the update."""
+    """The atomic that combines a carry with an update, and the update; None if there is none."""
     match value:
         case Binary(fn, a, b, dtype) if dtype in _ATOMIC_TYPES and fn in _ATOMICS:
             if a == carry:
@@ -171,7 +171,7 @@ def _launch(
 
 
 def _moved(parts: ScatterAxes) -> int:
-    """Bytes that one update moves: itself, the element in place twice, its index."""
+    """Memory traffic of one update in bytes: the update, its target read and written, its index."""
     return 8 + sum(3 * t.target.dtype.bytes for t in parts.kernel.targets)
 
 
@@ -182,7 +182,7 @@ def _direct_variant(parts: ScatterAxes, label: str, starts: tuple[Command[Dim], 
     return Variant(label, (), False, (*starts, call))
 
 
-# -- updates that may meet
+# -- updates that may collide
 
 
 def _sorting(parts: ScatterAxes) -> Sorting:
@@ -207,7 +207,7 @@ def _sorting(parts: ScatterAxes) -> Sorting:
 
 
 def _linked(parts: ScatterAxes) -> list[str]:
-    """Few updates: each block links those with one target."""
+    """Print the kernel for few updates: each block links those with equal targets."""
     emit = Emitter(_SPELL)
     count, width = emit.dim_scalar(parts.count), emit.dim_scalar(parts.width)
     following = [
@@ -257,7 +257,7 @@ def _linked_variant(parts: ScatterAxes, starts: tuple[Command[Dim], ...]) -> Var
 
 
 def _walk_sorted(parts: ScatterAxes) -> list[str]:
-    """Any number of updates, sorted by target: the thread at the first one of a target walks over all of them."""
+    """Print the kernel for updates sorted by target: the thread at the first one of a target walks over all of them."""
     emit = Emitter(_SPELL)
     count, width = emit.dim_scalar(parts.count), emit.dim_scalar(parts.width)
     following = [

@@ -1,4 +1,4 @@
-"""The text of scatters: decoding an update's coordinates, its key, and combining it with the element in place."""
+"""Text of scatters: decode an update's coordinates, compute its key, combine it with the target element."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BATCH = 8  # updates of one target that are loaded together
 
 @dataclass(frozen=True, slots=True)
 class ScatterAxes:
-    """A scatter taken apart: the axes that decide which updates meet, and those of windows."""
+    """The axes of a scatter: those that decide which updates collide, and those of windows."""
 
     kernel: ScatterKernel
     positions: tuple[Axis, ...]
@@ -39,7 +39,7 @@ class ScatterAxes:
 
 
 def symbols_read(kernel: ScatterKernel, facts: Facts) -> tuple[str, ...]:
-    """The sizes that any kernel of this scatter reads."""
+    """The sizes that the kernels of this scatter read."""
     roots = [kernel.in_bounds, *(t.value for t in kernel.targets)]
     emit = Emitter(_SPELL)
     for axis in kernel.axes:
@@ -56,7 +56,7 @@ def symbols_read(kernel: ScatterKernel, facts: Facts) -> tuple[str, ...]:
 
 
 def _swept(emit: Emitter, sweep: Sweep) -> list[str]:
-    """What a thread does at point `flat` of a sweep."""
+    """Statements for point `flat` of a sweep."""
     decoded = decode(emit, sweep.axes, "flat")
     with emit.inside(*symbols_of(sweep.axes)) as scope:
         emit.count_uses([store.value for store in sweep.stores])
@@ -68,7 +68,7 @@ def _swept(emit: Emitter, sweep: Sweep) -> list[str]:
 
 
 def print_sweep(parts: ScatterAxes, sweep: Sweep) -> list[str]:
-    """A thread per element, after all updates."""
+    """Print the kernel of elementwise ops after all updates, with a thread per element."""
     emit = Emitter(_SPELL)
     total, body = emit.dim_scalar(product(a.extent for a in sweep.axes)), _swept(emit, sweep)
     lines = over_all(total, "number", ["const idx flat = (idx)number;", *body])
@@ -76,14 +76,14 @@ def print_sweep(parts: ScatterAxes, sweep: Sweep) -> list[str]:
 
 
 def written(kernel: ScatterKernel) -> list[Param]:
-    """The buffers that any of its kernels writes to."""
+    """The buffers that the kernels of a scatter write."""
     swept = () if kernel.sweep is None else kernel.sweep.stores
     stored = (store.target for store in swept)
     return [*(start.target for start in kernel.starts), *(target for target in stored if isinstance(target, Param))]
 
 
 def decode(emit: Emitter, axes: Sequence[Axis], flat: str) -> list[str]:
-    """The coordinates of point number `flat` of the axes, the last one fastest."""
+    """Decode point number `flat` into the indices of the axes, the last one innermost."""
     lines, rest = list[str](), flat
     for number, axis in reversed(list(enumerate(axes))):
         name, extent = clean(axis.symbol.name), emit.dim_scalar(axis.extent)
@@ -105,7 +105,7 @@ def indented(lines: Sequence[str]) -> list[str]:
 
 
 def function(parts: ScatterAxes, suffix: str, lines: Sequence[str], *, workspaces: tuple[str, ...] = ()) -> list[str]:
-    """A kernel of one block size."""
+    """Print a kernel with blocks of `BLOCK` threads."""
     kernel = parts.kernel
     shared = {param for pair in scatter_pairs(kernel) for param in pair if kernel.reads_ahead}
     buffers = pointers(kernel.params, written(kernel), shared, workspaces)
@@ -114,7 +114,7 @@ def function(parts: ScatterAxes, suffix: str, lines: Sequence[str], *, workspace
 
 
 def over_all(count: str, name: str, body: Sequence[str]) -> list[str]:
-    """A loop over `count` points, one per thread at a time."""
+    """A grid-stride loop over `count` points."""
     return [
         f"for (int64_t {name} = (int64_t)blockIdx.x * {BLOCK} + threadIdx.x; {name} < {count};"
         f" {name} += (int64_t)gridDim.x * {BLOCK}) {{",
@@ -124,7 +124,7 @@ def over_all(count: str, name: str, body: Sequence[str]) -> list[str]:
 
 
 def skip_unless(emit: Emitter, kernel: ScatterKernel, leave: str) -> list[str]:
-    """The statement that leaves if the update is out of bounds, where that can be."""
+    """The statement that skips an update out of bounds; none if all are in bounds."""
     if isinstance(kernel.in_bounds, Const):
         return []
     emit.count_uses([kernel.in_bounds])
@@ -155,7 +155,7 @@ def stores(kernel: ScatterKernel, values: Sequence[str]) -> list[str]:
 
 
 def keys_struct(parts: ScatterAxes) -> list[str]:
-    """The Lines of device/sort/sort.cuh for updates: one line of keys (targets of windows, -1 if out of bounds)."""
+    """Print Lines of device/sort/sort.cuh for updates: one line of keys (targets of windows, -1 if out of bounds)."""
     kernel, emit = parts.kernel, Emitter(_SPELL)
     decoded = decode(emit, parts.positions, "at")
     start = kernel.targets[0].offset.substitute({a.symbol: const(0) for a in parts.window})
@@ -185,16 +185,16 @@ def _size_names(parts: ScatterAxes) -> list[str]:
 
 
 def make_keys(parts: ScatterAxes, order: str) -> str:
-    """The C expression of a Keys."""
+    """Initializers of a Keys."""
     return ", ".join([*(p.name for p in parts.kernel.params), order, *_size_names(parts)])
 
 
 def combine_chain(parts: ScatterAxes, emit: Emitter, following: Sequence[str]) -> list[str]:
-    """Combine the updates of one target, from the update `number` on, into the elements in place.
+    """Combine the updates of one target, from update `number` on, into the target's elements.
 
     `following` are statements that set `numbers` to the next BATCH updates and `here` to how many of them there are,
-    after which `here` is 0 if there were none. The updates of a batch are loaded before any of them is combined: loads
-    wait for memory together, and only the combinations for each other.
+    and leave the loop if there are none. All updates of a batch are loaded before any is combined, so that their loads
+    overlap and only the combinations are serialized.
     """
     kernel = parts.kernel
     pure = _independent(kernel)
@@ -241,7 +241,7 @@ def combine_chain(parts: ScatterAxes, emit: Emitter, following: Sequence[str]) -
 
 
 def _independent(kernel: ScatterKernel) -> tuple[Scalar, ...]:
-    """The largest parts of the new elements that do not depend on the old ones: what is loaded of an update."""
+    """The largest parts of the new elements that do not depend on the old ones, computed when an update is loaded."""
     carries, depends = {c.name for c in kernel.carries}, Dependence()
     found, seen, stack = dict[Scalar, None](), set[Node](), list[Node]([t.value for t in kernel.targets])
     while stack:

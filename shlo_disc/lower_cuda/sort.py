@@ -1,4 +1,4 @@
-"""Sorting lines: the items are what the comparator reads, and the position if other arrays move along."""
+"""Sorts of lines: an item holds what the comparator reads, and its position if other arrays are permuted too."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _POSITION = ("idx", "at", 8)
 
 @dataclass(frozen=True, slots=True)
 class _Keys:
-    """What an item holds: operands by their numbers, and whether it holds its position."""
+    """Members of an item: operands by number, and whether it holds its position."""
 
     operands: tuple[int, ...]
     position: bool
 
 
 def print_sort(kernel: SortKernel, facts: Facts) -> Printed:
-    """Sort `outer x inner` lines. The order is always stable, which an unstable sort may be."""
+    """Print the variants of a sort of `outer x inner` lines; it is stable even where that is not required."""
     emit = Emitter(_SPELL)
     extent, inner = emit.dim_scalar(facts.canonical(kernel.extent)), emit.dim_scalar(facts.canonical(kernel.inner))
     lines = facts.canonical(kernel.outer * kernel.inner)
@@ -76,7 +76,7 @@ def print_sort(kernel: SortKernel, facts: Facts) -> Printed:
 
 
 def _keys(kernel: SortKernel) -> _Keys:
-    """The operands in memory that the comparator reads; all others move by position, or are one."""
+    """The operands in memory that the comparator reads; others are loaded by position, or are the position."""
     used = _arguments(kernel.comparator)
     names = [a.name for a in kernel.comparator_arguments]
     read = [k for k in range(len(kernel.inputs)) if used.intersection(names[2 * k : 2 * k + 2])]
@@ -86,7 +86,7 @@ def _keys(kernel: SortKernel) -> _Keys:
 
 
 def _arguments(formula: Scalar) -> set[str]:
-    """The names of the args that a formula reads."""
+    """Names of the arguments that a formula reads."""
     found, stack, seen = set[str](), list[Node]([formula]), set[Node]()
     while stack:
         node = stack.pop()
@@ -100,7 +100,7 @@ def _arguments(formula: Scalar) -> set[str]:
 
 
 def _before(kernel: SortKernel, keys: _Keys) -> tuple[list[str], tuple[str, ...]]:
-    """The comparator's statements over items x and y, and the sizes it reads."""
+    """Print the comparator over items x and y; also returns the sizes it reads."""
     emit = Emitter(_SPELL)
     with emit.inside(*(a.name for a in kernel.comparator_arguments)) as scope:
         for number, argument in enumerate(kernel.comparator_arguments):
@@ -123,7 +123,7 @@ def loaded(text: str, dtype: DType) -> str:
 def _lines_struct(
     kernel: SortKernel, keys: _Keys, members: list[str], before: list[str], sizes: tuple[str, ...]
 ) -> tuple[list[str], list[str]]:
-    """The Lines of device/sort/sort.cuh, and the arguments that make one."""
+    """Print the Lines of device/sort/sort.cuh; also returns its initializers."""
     first_key, load = dict[Param, int](), list[str]()
     for k in keys.operands:
         if (source := kernel.inputs[k]) is not None:

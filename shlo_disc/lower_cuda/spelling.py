@@ -1,4 +1,4 @@
-"""What CUDA adds to the C spelling: the device prelude has the same vocabulary, one element at a time."""
+"""The spelling of CUDA: that of C with a few changes, as the device prelude has the same scalar functions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CudaSpelling(Spelling):
         return super().float_const(value, dtype)
 
     def convert(self, x: str, source: DType, target: DType) -> str:
-        """StableHLO's convert; an index becomes the 64 bits that its type says."""
+        """StableHLO's convert; an index is extended to the 64 bits of its type."""
         if source in (DType.INDEX, DType.I64) and target is DType.I64:
             return f"to_i64({x})"
         return super().convert(x, source, target)

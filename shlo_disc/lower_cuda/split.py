@@ -1,6 +1,6 @@
-"""Depth that is split: several blocks share that of a tile where there are few tiles.
+"""Split-K: where there are few tiles, several blocks share the depth of one.
 
-A second kernel adds up their sums, always in the same order, and has the epilogue.
+A second kernel adds the partial sums, always in the same order, and runs the epilogue.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from shlo_disc.lower_cuda.products import (
     product_text,
 )
 
-SPLIT_BLOCKS = 264  # two per multiprocessor: with fewer tiles the depth is split
+SPLIT_BLOCKS = 264  # two per multiprocessor; with fewer tiles the depth is split
 SPLIT_DEPTH, MOST_SPLITS = 256, 32
 THREADS = 256
 
 
 @dataclass(frozen=True, slots=True)
 class DepthSplit:
-    """`count` parts of the depth (one, if there are enough tiles), each `part` deep, for `sums` results."""
+    """`count` parts of the depth (one if there are enough tiles), each `part` deep, for `sums` results."""
 
     count: Dim
     part: Dim
@@ -43,7 +43,7 @@ class DepthSplit:
 
     @property
     def _several(self) -> Dim:
-        """1 where there is something to add up."""
+        """1 if there are several parts, else 0."""
         return minimum(self.count - 1, 1)
 
     @property
@@ -52,28 +52,28 @@ class DepthSplit:
 
     @property
     def workspace(self) -> Dim:
-        """The bytes of all partial sums."""
+        """Bytes of all partial sums."""
         return self._several * self.count * self.sums * self._bytes
 
     @property
     def lines(self) -> list[str]:
-        """The part of a block whose number of the split is `split`."""
+        """Declare the bounds of part number `split` of the depth."""
         return ["const idx k0 = min_(split * part, k), k1 = min_(k0 + part, k);"]
 
     def keep(self, place: str) -> str:
-        """The statement that stores a partial sum, instead of all that follows."""
+        """The statement that stores a partial sum in place of the epilogue, if there are several parts."""
         kind = "double" if self.dtype is DType.F64 else "float"
         return f"if (splits > 1) {{ (({kind}*)w)[{place}] = sum; return; }}"
 
     def call(self, function: PrintedFunction) -> GridLaunch[Dim]:
-        """The launch that adds up, if there are several parts."""
+        """The launch that adds partial sums; it has no blocks if there is one part."""
         blocks = self._several * ((self.sums + (THREADS - 1)) // THREADS)
         cycles = memory_cycles((self.count + 1) * (self._bytes * THREADS))
         return function.call(minimum(blocks, MOST_BLOCKS // THREADS), THREADS, cycles, const(2 * LOAD_LATENCY))
 
 
 def split_depth(dtype: DType, tiles: Dim, sums: Dim, depth: Dim, facts: Facts) -> DepthSplit | None:
-    """How to split; None if it is known not to pay."""
+    """The split of a depth; None if it is known not to pay."""
     wanted = const(SPLIT_BLOCKS) // maximum(tiles, 1)
     count = facts.canonical(maximum(minimum(wanted, depth // SPLIT_DEPTH, MOST_SPLITS), 1))
     if count == const(1):
@@ -84,7 +84,7 @@ def split_depth(dtype: DType, tiles: Dim, sums: Dim, depth: Dim, facts: Facts) -
 
 
 def print_sum(kernel: AnyProduct, batch: Sequence[Axis], facts: Facts, split: DepthSplit) -> PrintedFunction:
-    """The kernel that adds the parts of each sum and hands it to the epilogue."""
+    """Print the kernel that adds the parts of each sum and runs the epilogue."""
     body = FunctionPrinter(kernel, facts)
     sizes = {"m": kernel.row.extent, "n": kernel.column.extent, **extents_of(batch), "splits": split.count}
     lines = body.sizes(**sizes)

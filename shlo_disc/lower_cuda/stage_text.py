@@ -1,9 +1,9 @@
 """The stages of a row kernel as CUDA C++: how a team of threads shares the points of a stage.
 
-Inside the text `TEAM` is the number of threads of the team, `lane` the thread's place in it. Points are spread so that
-neighbouring threads have neighbouring points, which coalesces along the last axis. Reductions that are neither one
-known operation nor argmax or argmin may depend on the order: there every thread takes a run of neighbouring points,
-and partial results meet in order.
+In the text, `TEAM` is the number of threads of the team and `lane` the thread's index in it. Neighbouring threads have
+neighbouring points, so that accesses along the last axis coalesce. Reductions other than known operations, argmax and
+argmin may depend on the order: there every thread takes a run of neighbouring points, and partial results are combined
+in order.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from shlo_disc.lower_cuda.spelling import CudaSpelling
 
 @dataclass(frozen=True, slots=True)
 class Threads:
-    """Who shares some points: `count` threads, the own place among them, and the function that joins their values."""
+    """Threads that share points: their `count`, the own `place` among them, and the function that reduces over them."""
 
     count: str
     place: str
@@ -35,13 +35,13 @@ class Threads:
 
 TEAM = Threads("TEAM", "lane", "team_reduce<TEAM>", ", turn")
 SQUAD = Threads("SQUAD<TEAM>", "squad_lane<TEAM>(lane)", "squad_reduce<SQUAD<TEAM>>")
-SQUADS = Threads("(TEAM / SQUAD<TEAM>)", "squad_number<TEAM>(lane)", "")  # squads that take points as a whole
+SQUADS = Threads("(TEAM / SQUAD<TEAM>)", "squad_number<TEAM>(lane)", "")  # each squad takes one point
 ALONE = Threads("1", "0", "")
 
 
 @dataclass(frozen=True, slots=True)
 class StagePlan:
-    """A stage, how its innermost axis is read and written in packs (then the axis counts packs), and without them."""
+    """A stage, whose innermost axis counts packs if there is a `packing`, and the stage without packs."""
 
     stage: Stage
     packing: Packing | None = None
@@ -54,12 +54,12 @@ class StagePlan:
 
     @property
     def width(self) -> int:
-        """Neighbouring points that a thread takes at once."""
+        """Contiguous points that a thread takes at once."""
         return self.packing.width if self.packing else 1
 
 
 def pack(stage: Stage, facts: Facts, most: int = PACK_BYTES) -> StagePlan:
-    """Take a stage in packs of at most `most` where threads share its innermost axis in any order."""
+    """Plan a stage in packs of at most `most` lanes, where threads share its innermost axis in any order."""
     if is_ordered(stage) or (stage.reductions and not (stage.reduced and stage.reduced[-1])):
         return StagePlan(stage)
     bare = replace(stage, reductions=tuple(replace(r, stores=()) for r in stage.reductions))
@@ -72,7 +72,7 @@ def pack(stage: Stage, facts: Facts, most: int = PACK_BYTES) -> StagePlan:
 
 @dataclass(frozen=True, slots=True)
 class StageText:
-    """The statements of a stage in its row, and what must be declared before the function."""
+    """The statements of a stage, and the types to declare before the function."""
 
     lines: list[str]
     types: list[str]
@@ -86,12 +86,12 @@ def stage_text(emit: PackedEmitter, plan: StagePlan, number: str) -> StageText:
 
 
 def is_ordered(stage: Stage) -> bool:
-    """Whether a reduction of the stage may depend on the order in which threads meet."""
+    """Whether a reduction of the stage may depend on the order in which threads are combined."""
     return any(r.fn is None and not picks_position(stage, r) for r in stage.reductions)
 
 
 def reduces_row(stage: Stage) -> bool:
-    """Whether the whole team reduces to values that all its threads know."""
+    """Whether the stage reduces the whole row, which leaves the results in all threads of the team."""
     return bool(stage.reductions) and all(stage.reduced)
 
 
@@ -122,7 +122,7 @@ class _StagePrinter:
     # -- loops
 
     def _spread(self, axes: Sequence[Axis], body: list[str], threads: Threads) -> list[str]:
-        """A loop over points, one point per thread at a time."""
+        """A loop over points, strided over the threads."""
         name, size, decode = self._points(axes)
         if threads is ALONE:
             head = f"for (idx {name} = 0; {name} < {size}; ++{name}) {{"
@@ -136,7 +136,7 @@ class _StagePrinter:
         return [head, *_indented([*decode, *body]), "}"]
 
     def _runs(self, axes: Sequence[Axis], body: list[str], threads: Threads) -> list[str]:
-        """A loop over points, a run of neighbouring ones per thread."""
+        """A loop over points, with a contiguous run per thread."""
         name, size, decode = self._points(axes)
         return [
             f"const idx run{self.number} = ({size} + {threads.count} - 1) / {threads.count};",
@@ -148,7 +148,7 @@ class _StagePrinter:
         ]
 
     def _points(self, axes: Sequence[Axis]) -> tuple[str, str, list[str]]:
-        """The name of a loop over all points of `axes`, their number, and the indices of a point."""
+        """The index of a flat loop over `axes`, its extent, and statements that decode a point."""
         size = self.emit.dim_scalar(product(a.extent for a in axes))
         if len(axes) == 1:
             return clean(axes[0].symbol.name), size, []
@@ -166,7 +166,7 @@ class _StagePrinter:
 
     @contextmanager
     def _lanes(self) -> Generator[Scope]:
-        """The scope of one point, or of one pack of them."""
+        """Open the scope of one point, or of one pack."""
         if self.packing is None:
             yield self.emit.scope
             return
@@ -186,7 +186,7 @@ class _StagePrinter:
     # -- reductions
 
     def _reduce(self, threads: Threads) -> list[str]:
-        """Partial results of each thread, then of all of them; the carries stay visible afterwards."""
+        """Reduce in each thread, then over the threads; the carries stay visible afterwards."""
         outer = len(self.emit.scopes) - 1
         lines = [line for r in self.stage.reductions for line in self._start(r, threads)]
         carries = [c.name for r in self.stage.reductions for c in r.carries]
@@ -202,7 +202,7 @@ class _StagePrinter:
         for name in carries:
             self.emit.bind(name, outer)
         lines += [line for r in self.stage.reductions for line in self._finish(r)]
-        with self.emit.inside(*carries) as final:  # what is computed of the carries stands behind them
+        with self.emit.inside(*carries) as final:  # values computed from the carries come after these
             for store in (s for r in self.stage.reductions for s in r.stores):
                 self.emit.store(store)
         for name in carries:
@@ -218,7 +218,7 @@ class _StagePrinter:
         return spread(self.reduced, body, threads)
 
     def _start(self, reduction: Reduction, threads: Threads) -> list[str]:
-        """Known operations start at their identity, others at the initial value, in the thread of the first points."""
+        """Declare carries: identities of known operations, else initial values, for the thread of the first points."""
         if reduction.fn is not None:
             (carry,) = reduction.carries
             return [f"{self.spell.value_type(carry.dtype)} {carry.name} = {identity(self.spell, reduction)};"]
@@ -229,7 +229,7 @@ class _StagePrinter:
         return lines if self._picks(reduction) else [*lines, f"bool {_has(reduction)} = {threads.place} == 0;"]
 
     def _picks(self, reduction: Reduction) -> bool:
-        """Whether every thread may start with the initial value, and elements may meet in any order."""
+        """Whether every thread may start from the initial value and the order does not matter: argmax or argmin."""
         (whole,) = (r for r in self.whole.reductions if r.carries == reduction.carries)
         return picks_position(self.whole, whole)
 
@@ -247,7 +247,7 @@ class _StagePrinter:
             for name, text in zip(reduction.inputs, texts, strict=True)
         ]
         has, picks = _has(reduction), self._picks(reduction)
-        with emit.inside(*(a.name for a in (*reduction.carries, *reduction.inputs))) as step:  # each lane has a step
+        with emit.inside(*(a.name for a in (*reduction.carries, *reduction.inputs))) as step:  # one step per lane
             news = [emit.value(u) for u in reduction.update]
         lines += step.lines
         for carry, element, text in zip(reduction.carries, reduction.inputs, news, strict=True):
@@ -259,7 +259,7 @@ class _StagePrinter:
         (scope.pending if scope.arrayed else scope.lines).extend(lines)
 
     def _meet(self, threads: Threads) -> list[str]:
-        """Join the partial results of the threads: all reductions of the stage travel together."""
+        """Reduce over the threads, with all reductions of the stage in one struct."""
         fields = [(self.spell.value_type(c.dtype), c.name) for r in self.stage.reductions for c in r.carries]
         fields += [("bool", _has(r)) for r in self.stage.reductions if r.fn is None and not self._picks(r)]
         self.types.append(f"struct {self.partial} {{ {' '.join(f'{kind} {name};' for kind, name in fields)} }};")
@@ -301,7 +301,7 @@ class _StagePrinter:
         return ["{", *_indented([*lines, *scope.lines]), "}"]
 
     def _finish(self, reduction: Reduction) -> list[str]:
-        """Put the initial value in, and round."""
+        """Combine with the initial value, and round."""
         if reduction.fn is None:
             return []
         (carry,), (init,) = reduction.carries, reduction.init
@@ -313,7 +313,7 @@ class _StagePrinter:
 
 
 def _has(reduction: Reduction) -> str:
-    """The flag that says whether a thread has seen an element (or holds the initial value)."""
+    """The flag of whether a thread has had an element (or holds the initial value)."""
     return f"has_{reduction.carries[0].name}"
 
 

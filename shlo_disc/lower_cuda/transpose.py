@@ -1,9 +1,9 @@
-"""Maps that read transposed: a tile at a time through shared memory, so that reads and stores both run along memory.
+"""Maps with transposed reads: tiles go through shared memory, so that both reads and stores are coalesced.
 
-A read is transposed if it moves by one element along an axis other than the innermost. A block copies the square tile
-of each such read with its threads along that axis, then computes the same points with its threads along the innermost
-axis, where the formula finds the element in the tile. Rows of a tile are a little longer than its side, so that the
-threads of a warp meet 32 different banks both ways (Ruetsch and Micikevicius, "Optimizing Matrix Transpose in CUDA").
+A read is transposed if it has unit stride along an axis other than the innermost. A block copies the square tile of
+each such read with its threads along that axis, then computes the same points with its threads along the innermost
+axis, reading the elements from the tile. Rows of a tile are padded, so that the threads of a warp access 32 different
+banks in both directions (Ruetsch and Micikevicius, "Optimizing Matrix Transpose in CUDA").
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ from shlo_disc.lower_cuda.spelling import CudaSpelling
 
 SIDE = 32  # of a tile: a warp
 NARROW_SIDE = 64  # of a tile of elements of at most 2 bytes: a line of 128 bytes
-SCALES = 1, 2  # of a tile's side: where lines do not begin at sectors, long runs waste less
-BANK = 4  # bytes; rows of a tile are longer by one bank than its side
+SCALES = 1, 2  # of a tile's side: long runs waste less where lines are not aligned to sectors
+BANK = 4  # bytes; rows of a tile are padded by one bank
 MOST_SHARED = 48 * 1024  # bytes of static shared memory
-NARROWEST = 8  # an axis that is always shorter is not worth a tile
-PENALTY = 5, 4  # a tile's two barriers and its way through shared memory
-MOST_MOVED = 16  # elements of a tile that a thread moves; of more it waits for some
-LONG_PENALTY = 23, 20  # of a tile with more: measured on an H100, 8192 x 8192 in bf16 with sides of 128 and of 64
-FETCH = 64  # bytes that a line costs more if lines do not begin at sectors: so many come from memory at a time
+NARROWEST = 8  # an axis that is known to be shorter does not justify a tile
+PENALTY = 5, 4  # for a tile's two barriers and the copy through shared memory
+MOST_MOVED = 16  # elements of a tile per thread whose loads overlap completely
+LONG_PENALTY = 23, 20  # for tiles with more: measured on an H100, 8192 x 8192 in bf16 with sides of 128 and of 64
+FETCH = 64  # further bytes per line that is not aligned to sectors: the granularity of DRAM access
 
 Access = tuple[Param, Dim]
 
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """The axis that transposed reads run along, and the reads: each has a tile of its own."""
+    """The axis along which transposed reads are contiguous, and the reads; each has a tile."""
 
     axis: Axis
     reads: tuple[Access, ...]
@@ -65,7 +65,7 @@ class Tiles:
 
     @property
     def rows(self) -> int:
-        """Rows of a tile that a block moves at once."""
+        """Rows of a tile that a block copies at once."""
         return THREADS // self.side
 
     @property
@@ -74,7 +74,7 @@ class Tiles:
         return sum(self.side * self.stride(p) * p.dtype.bytes for p, _ in self.reads)
 
     def stride(self, source: Param) -> int:
-        """The length of a row, in elements."""
+        """The pitch of rows, in elements."""
         return self.side + max(1, BANK // source.dtype.bytes)
 
 
@@ -93,7 +93,7 @@ class TileEmitter(Emitter):
 
 
 def find_tiles(stage: Stage) -> Tiles | None:
-    """The transposed reads of a map, along the axis that most of them run along."""
+    """The transposed reads of a map that are contiguous along one axis, the one with most of them."""
     if len(stage.axes) < 2:
         return None
     lane, axes = stage.axes[-1], stage.axes[:-1]
@@ -123,7 +123,7 @@ def _may_be_long(axis: Axis) -> bool:
 
 
 def _is_transposed(offset: Dim, along: Sym, lane: Sym) -> bool:
-    """Whether an access moves by one element along `along`, and by more along `lane`."""
+    """Whether an access has stride 1 along `along`, and another than -1, 0 and 1 along `lane`."""
     if offset.data() or (split := offset.linear(along)) is None or split[0] != const(1):
         return False
     across = offset.linear(lane)
@@ -131,7 +131,7 @@ def _is_transposed(offset: Dim, along: Sym, lane: Sym) -> bool:
 
 
 def _reads(stage: Stage) -> Iterator[Access]:
-    """Every load that no guard protects."""
+    """Every load that is not under a guard."""
     seen, stack = set[Node](), list[Node](stage_formulas(stage))
     while stack:
         node = stack.pop()
@@ -147,7 +147,7 @@ def _reads(stage: Stage) -> Iterator[Access]:
 
 
 def print_tiled(stage: Stage, buffers: Sequence[Param], facts: Facts, name: str) -> list[Way]:
-    """A map with transposed reads by tiles, small ones and large ones; none if it has no such reads."""
+    """Ways to compute a map with transposed reads, by small and large tiles; none if it has no such reads."""
     if (found := find_tiles(stage)) is None:
         return []
     scaled = [replace(found, scale=scale) for scale in SCALES]
@@ -179,7 +179,7 @@ def _print_tiles(stage: Stage, tiles: Tiles, buffers: Sequence[Param], facts: Fa
 
 
 def _is_ragged(axis: Axis, size: int) -> Dim:
-    """1 if lines of elements of so many bytes along an axis do not all begin at sectors, else 0."""
+    """1 if lines along an axis, of elements of `size` bytes, are not all aligned to sectors, else 0."""
     return minimum(1, axis.extent % (SECTOR // size))
 
 
@@ -199,7 +199,7 @@ class _TilePrinter:
         self.count = product(a.extent for a in self.grid)
 
     def lines(self, facts: Facts) -> list[str]:
-        """The body of the kernel."""
+        """The kernel's body."""
         emit, side = self.emit, self.tiles.side
         emit.count_uses(stage_formulas(self.stage))
         with emit.inside(*(a.symbol.name for a in self.grid)) as tile:
@@ -219,7 +219,7 @@ class _TilePrinter:
         ]
 
     def shared(self) -> tuple[Shared, ...]:
-        """A tile per transposed read."""
+        """One tile per transposed read."""
         spell, side = self.emit.spell, self.tiles.side
         return tuple(
             Shared(spell.memory_type(p.dtype), self.names[p, offset], side * self.tiles.stride(p), p.dtype.bytes)
@@ -227,12 +227,12 @@ class _TilePrinter:
         )
 
     def _sweep(self, across: Axis, down: Axis, point: Callable[[], list[str]]) -> list[str]:
-        """All points of a tile inside the bounds, a warp's threads along `across`."""
+        """A loop over the points of a tile that are in bounds, with a warp's threads along `across`."""
         emit, side, rows = self.emit, self.tiles.side, self.tiles.rows
         x, y = clean(across.symbol.name), clean(down.symbol.name)
         ends = emit.dim_scalar(across.extent), emit.dim_scalar(down.extent)
         with emit.inside(across.symbol.name, down.symbol.name) as scope:
-            floor, emit.floor = emit.floor, len(emit.scopes) - 1  # outside of the bounds nothing is read
+            floor, emit.floor = emit.floor, len(emit.scopes) - 1  # no load may be hoisted out of the bounds check
             scope.lines += point()
             emit.floor = floor
         return [
@@ -248,7 +248,7 @@ class _TilePrinter:
         ]
 
     def _fill(self) -> list[str]:
-        """One element of every tile."""
+        """Statements that copy one element of every tile."""
         rows, stride = self.tiles.rows, self.tiles.stride
         return [
             f"{name}[(ty + {rows} * k) * {stride(source)} + tx] = {source.name}[{self.emit.dim_scalar(offset)}];"
@@ -256,7 +256,7 @@ class _TilePrinter:
         ]
 
     def _compute(self) -> list[str]:
-        """One point of the stage."""
+        """Statements that compute one point of the stage."""
         emit, lines = self.emit, list[str]()
         for store in self.stage.stores:
             value = emit.value(store.value)

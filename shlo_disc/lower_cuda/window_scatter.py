@@ -1,6 +1,6 @@
-"""select_and_scatter: every element of the operand asks the windows around it, in order, whether they chose it.
+"""select_and_scatter: for every element of the operand, go in order through the windows that contain it.
 
-So no two threads write to one place, and the updates of an element are combined in the order of the windows.
+Updates of the windows that select it are combined in that order, and no two threads write the same element.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST_BLOCKS = 1 << 20
 
 
 def print_window_scatter(kernel: WindowScatterKernel, facts: Facts) -> Printed:
-    """A thread per element of the operand."""
+    """Print a kernel with a thread per element of the operand."""
     emit, rank = Emitter(_SPELL), len(kernel.operand_shape)
     total = facts.canonical(product(kernel.operand_shape))
     sizes = {
@@ -76,7 +76,7 @@ def _launch(kernel: WindowScatterKernel, symbols: tuple[str, ...], total: Dim) -
 
 
 def _element(emit: Emitter, kernel: WindowScatterKernel, start: str, rank: int) -> list[str]:
-    """What one thread does for element number `number`: x0 … are its coordinates."""
+    """Statements for element number `number`, with coordinates x0 …."""
     old, _ = kernel.scatter_arguments
     lines, rest = ["const idx own = (idx)number;"], "own"
     for k in range(rank - 1, -1, -1):
@@ -99,7 +99,7 @@ def _element(emit: Emitter, kernel: WindowScatterKernel, start: str, rank: int) 
 
 
 def _nested(heads: Sequence[str], body: Sequence[str]) -> list[str]:
-    """Nested loops; `continue` in the body goes on with the next point, so a body without loops is one too."""
+    """Nested loops around a body that may `continue`; without heads, a loop of one iteration."""
     heads = heads or ["for (int once = 0; once < 1; ++once) {"]
     lines = [INDENT * depth + head for depth, head in enumerate(heads)]
     lines += [INDENT * len(heads) + line for line in body]
@@ -107,7 +107,7 @@ def _nested(heads: Sequence[str], body: Sequence[str]) -> list[str]:
 
 
 def _choose(emit: Emitter, kernel: WindowScatterKernel, rank: int) -> list[str]:
-    """The position that window s0 … chooses, or -1."""
+    """Compute the position that window s0 … selects, or -1."""
     best, following = kernel.select_arguments
     kind, dtype = _SPELL.value_type(best.dtype), kernel.operand.dtype
     with emit.inside(best.name, following.name) as scope:
@@ -137,7 +137,7 @@ def _choose(emit: Emitter, kernel: WindowScatterKernel, rank: int) -> list[str]:
 
 
 def _combine(emit: Emitter, kernel: WindowScatterKernel, rank: int) -> list[str]:
-    """Combine the source's element s0 … into the element that this thread holds."""
+    """Combine the source's element s0 … into the element of this thread."""
     old, update = kernel.scatter_arguments
     flat = "0"
     for k in range(rank):

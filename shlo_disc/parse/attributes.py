@@ -33,8 +33,8 @@ from shlo_disc.parse.tokens import DEPTH
 from shlo_disc.parse.types import is_element
 
 _WORD = re.compile(r"[A-Za-z]\w*", re.ASCII)
-_MOST_ADDED = 10_000  # tokens that aliases in the definition of an alias stand for
-_OURS = frozenset({"stablehlo", "chlo", "mhlo"})  # dialects whose attributes are taken apart
+_MOST_ADDED = 10_000  # by how many tokens the aliases in a definition may enlarge an alias
+_OURS = frozenset({"stablehlo", "chlo", "mhlo"})  # dialects whose attributes are parsed
 _TYPES = frozenset({"tensor", "tuple", "memref", "vector", "complex"})
 _TEXTS = frozenset({"affine_map", "affine_set", "strided", "sparse", "opaque", "distinct"})
 
@@ -54,7 +54,7 @@ class AttributeReader(ConstantReader, ABC):
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
-        self._short: dict[tuple[str, str], Attribute] = {}  # by the token, and the type that stands behind it
+        self._short: dict[tuple[str, str], Attribute] = {}  # by the token, and the type that follows it
         self.aliases: dict[str, Attribute] = {}
         self.alias_sizes: dict[str, tuple[int, int]] = {}  # how many tokens one stands for, how deeply nested
 
@@ -64,7 +64,7 @@ class AttributeReader(ConstantReader, ABC):
 
     @abstractmethod
     def alias_use(self, name: str) -> Location:
-        """Give the location that an alias stands for, which must be defined somewhere."""
+        """Return the location that an alias stands for, which must be defined somewhere."""
 
     # --- attributes
 
@@ -85,7 +85,7 @@ class AttributeReader(ConstantReader, ABC):
         return known
 
     def _short_attribute(self, token: str, key: tuple[str, str]) -> Attribute:
-        """Read what is one token, and perhaps a type behind it."""
+        """Read an attribute of one token, and the type that may follow it."""
         at = self.at
         if token[0] == '"':
             found: Attribute = StringAttr(self.string())
@@ -125,7 +125,7 @@ class AttributeReader(ConstantReader, ABC):
                 raise self.unexpected("an attribute")
 
     def _text_attribute(self) -> OpaqueAttr:
-        """Keep the text of an attribute of MLIR that StableHLO does without: `affine_map<…>`, `distinct[0]<…>`."""
+        """Keep the text of an MLIR attribute that StableHLO does not use: `affine_map<…>`, `distinct[0]<…>`."""
         first = self.at
         self.at += 1
         if self.tokens[first] == "distinct":
@@ -236,7 +236,7 @@ class AttributeReader(ConstantReader, ABC):
         self.alias_sizes[name] = (size, height)
 
     def record_fields(self, dialect: str, record: str) -> dict[str, Attribute]:
-        """Read `<name = value, flag, …>`, what stands behind the name of a record."""
+        """Read `<name = value, flag, …>`, which follows the name of a record."""
         known = FIELDS.get(record)
         fields: dict[str, Attribute] = {}
         self.expect("<")

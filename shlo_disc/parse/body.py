@@ -1,4 +1,4 @@
-"""Read ops, regions and blocks. What stands after an op's name is up to the op's form."""
+"""Read ops, regions and blocks. The text after an op's name is read by the op's form."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHORT_NAMES: Mapping[str, str] = {"call": "func.call", "return": "func.return"}
 
 @dataclass(frozen=True, slots=True)
 class OpForm:
-    """What the parser knows of an op; without `parse` the op is read in generic form only."""
+    """How an op is parsed; without `parse` the op is read in generic form only."""
 
     operands: Count
     results: Count
@@ -169,7 +169,7 @@ class BodyReader(ValueReader):
         return Block(tuple(values), tuple(ops))
 
     def _applied_region(self, draft: OpDraft, names: ResultNames, location: Location | None) -> Region:
-        """Write out the body of `reduce … applies NAME`, in the place of the reduce."""
+        """Expand the body of `reduce … applies NAME`, located at the reduce."""
         if len(draft.operands) != 2:
             raise VerifyError(
                 f"expected one operand and its initial value, found {len(draft.operands)} operands",
@@ -187,5 +187,5 @@ class BodyReader(ValueReader):
 
 
 def element_type(type_: Type) -> Type:
-    """Give the type of one element of a tensor, as a tensor without dimensions."""
+    """Return the type of one element of a tensor, as a tensor without dimensions."""
     return replace(type_, shape=(), encoding=None) if isinstance(type_, TensorType | QuantizedTensorType) else type_

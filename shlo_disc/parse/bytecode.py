@@ -1,4 +1,4 @@
-"""Read a program, whatever form it is given in, as text."""
+"""Read a program in any form as text."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from shlo_disc.parse import disassembler
 from shlo_disc.processes import Finished, run, shown
 
 _MAGIC = b"ML\xefR"
-SECONDS = 600.0  # that reading may take, in a process of its own
-# The process sees the same packages, and nothing of the folder that the program lies in: that has modules of names
-# which Python's own have too.
+SECONDS = 600.0  # time limit of reading in a separate process
+# The process has the same search path, without the folder of the script: modules there have names of modules in
+# Python's standard library.
 _START = """\
 import json, runpy, sys
 sys.path[:] = json.loads(sys.argv[1])
@@ -24,10 +24,10 @@ runpy.run_path(sys.argv[2], run_name="__main__")
 
 
 def read_program(source: str | bytes | os.PathLike[str], *, isolate: bool = True) -> tuple[str, str]:
-    """Give the text of a program, and the name by which errors call it.
+    """Return the text of a program, and its name for errors.
 
     `source` is StableHLO text, the path of a file, or MLIR bytecode (also a portable artifact), which is read in a
-    process of its own unless `isolate` is False. Raises `ParseError` for what is no program, `ShloDiscError` for a file
+    separate process unless `isolate` is False. Raises `ParseError` for what is no program, `ShloDiscError` for a file
     that cannot be read.
     """
     if isinstance(source, bytes):
@@ -38,7 +38,7 @@ def read_program(source: str | bytes | os.PathLike[str], *, isolate: bool = True
     shown_path = one_line(str(path)[:200])
     try:
         data = path.read_bytes()
-    except (OSError, ValueError) as error:  # a zero in a path, or half a character
+    except (OSError, ValueError) as error:  # a null character or a lone surrogate in a path
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise ShloDiscError(
             f"expected StableHLO text or the path of a file with it, found '{shown_path}': {reason}"
@@ -58,7 +58,7 @@ def _text_of(data: bytes, name: str, *, isolate: bool) -> str:
 
 
 def _checked(text: str, name: str) -> str:
-    """Refuse text that no file can hold: with halves of characters."""
+    """Refuse text with lone surrogates, which no file can hold."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -72,7 +72,7 @@ def _checked(text: str, name: str) -> str:
 def read_bytecode(data: bytes, name: str, *, isolate: bool) -> str:
     """The text of MLIR bytecode. Raises `ParseError` if jaxlib cannot read it, `ShloDiscError` if there is no jaxlib.
 
-    Damaged bytecode makes jaxlib crash: with `isolate` it does so in a process of its own.
+    Damaged bytecode can crash jaxlib: with `isolate`, a separate process reads it.
     """
     if importlib.util.find_spec("jaxlib") is None:
         raise ShloDiscError(

@@ -25,7 +25,7 @@ from shlo_disc.parse.literals import decode_dense, decode_digits
 from shlo_disc.parse.tokens import LONG_LITERAL, RESOURCES
 from shlo_disc.parse.types import DTYPES, TypeReader
 
-_ELIDED = "__elided__"  # what MLIR prints for large literals if it is told to be brief
+_ELIDED = "__elided__"  # what MLIR prints for large literals if it elides them
 _RESOURCE = r'(?<![\w$.-]){}\s*:\s*"0x'
 _NUMBER = re.compile(r"-?(?:0x[0-9A-Fa-f]+|[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?)")
 _MOST_DIGITS = 100
@@ -40,7 +40,7 @@ class ConstantReader(TypeReader, ABC):
         self._arrays: dict[str, DenseArrayAttr] = {}
 
     def typed_number(self, token: str) -> Attribute:
-        """Read a number, and the type that may stand behind it."""
+        """Read a number, and the type that may follow it."""
         at = self.at
         self.at += 1
         dtype: DType | None = None
@@ -80,7 +80,7 @@ class ConstantReader(TypeReader, ABC):
             raise self.unexpected(f"a number that fits {(dtype or DType.I64).value}", at) from None
 
     def _foreign_number(self, token: str) -> OpaqueAttr:
-        """Keep a number of a type that StableHLO does without: `5 : si32`."""
+        """Keep a number of a type that StableHLO does not use: `5 : si32`."""
         at = self.at
         type_ = self.type()
         if not isinstance(type_, OpaqueType):
@@ -113,7 +113,7 @@ class ConstantReader(TypeReader, ABC):
         return found
 
     def dense_attribute(self) -> DenseAttr | OpaqueAttr:
-        """Read `dense<…> : T`; a literal of a type that StableHLO does without is kept as text."""
+        """Read `dense<…> : T`; a literal of a type that StableHLO does not use is kept as text."""
         at = self.at
         token = self.tokens[at]
         if not token.startswith(("dense<", "dense_resource<")):
@@ -142,7 +142,7 @@ class ConstantReader(TypeReader, ABC):
                 continue
             if (match := pattern.search(text, section.start, section.end)) is not None:
                 end = text.find('"', match.end())
-                start = match.end() + 8  # the first four bytes say the alignment
+                start = match.end() + 8  # the first four bytes hold the alignment
                 return replace(decode_digits(text, (start, end), type_, self.span(at)), resource=name)
         if name == _ELIDED:
             raise ParseError(
@@ -166,7 +166,7 @@ def _array_element(text: str, dtype: DType) -> int | float:
 
 
 def _wrapped(value: int, dtype: DType) -> int:
-    """Give the value of an integer type, which may be spelled without its sign: 255 is -1 as an i8."""
+    """Return the value of an integer type, which may be spelled as unsigned: 255 is -1 as an i8."""
     low, high = dtype.integer_bounds
     most = (1 << dtype.bits) - 1 if dtype is not DType.INDEX else high
     if not low <= value <= most:

@@ -1,4 +1,4 @@
-"""MLIR bytecode as text, through jaxlib: as a function, and as a program that reads the one and writes the other.
+"""MLIR bytecode as text, through jaxlib: as a function, and as a program that reads bytecode and writes text.
 
 Damaged bytecode can end the process that reads it. This module imports nothing of shlo_disc, so that the program starts
 as fast as jaxlib does.
@@ -12,7 +12,7 @@ import sys
 from contextlib import AbstractContextManager
 from typing import Protocol, cast
 
-REFUSED = 3  # the program's exit code for bytes that jaxlib cannot read; it says why
+REFUSED = 3  # exit code for bytes that jaxlib cannot read; the reason is on the standard error
 
 
 class _Operation(Protocol):
@@ -37,7 +37,7 @@ class _StableHlo(_Dialect, Protocol):
 
 
 def disassemble(data: bytes) -> str:
-    """The text of bytecode. Raises `ValueError` if jaxlib says that it is none; what else jaxlib does is its own."""
+    """The text of bytecode. Raises `ValueError` if jaxlib rejects it; jaxlib may also fail in other ways."""
     # jaxlib has no types for these
     ir = cast("_Ir", importlib.import_module("jaxlib.mlir.ir"))
     chlo = cast("_Dialect", importlib.import_module("jaxlib.mlir.dialects.chlo"))

@@ -1,4 +1,4 @@
-"""What the parser holds while an op is being read."""
+"""State of the parser while it reads an op."""
 
 from __future__ import annotations
 

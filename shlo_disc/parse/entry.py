@@ -1,4 +1,4 @@
-"""What the table of ops says of one op."""
+"""The entry of one op in the table of ops."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from shlo_disc.functions.table import BY_OP
 class OpSyntax:
     """One op. Without a `form` it is written in generic form only.
 
-    `signature` says how many operands, results and regions there are: "2 1", "1+ 1 1"; regions are 0 if left out.
+    `signature` gives the numbers of operands, results and regions: "2 1", "1+ 1 1"; regions are 0 if left out.
     `attributes` names those of the op's own attributes (MLIR's properties) that its form does not name. All others are
-    foreign: MLIR prints them apart. `name:i64s` says that older texts spell the attribute in another way.
+    foreign: MLIR prints them apart. `name:i64s` marks an attribute that older texts spell in another way.
     """
 
     name: str
@@ -27,7 +27,7 @@ class OpSyntax:
 def entries(
     dialect: str, names: str, signature: str, form: str | None = None, attributes: str = ""
 ) -> tuple[OpSyntax, ...]:
-    """Describe ops that differ in nothing but their names."""
+    """Describe ops that differ only in their names."""
     return tuple([OpSyntax(f"{dialect}.{name}", signature, form, attributes) for name in names.split()])
 
 

@@ -39,7 +39,7 @@ def encode_floats(elements: list[str], dtype: DType) -> bytes:
 
 
 def float_of_bits(text: str, dtype: DType) -> float:
-    """Give the number whose bits a hexadecimal number spells."""
+    """Return the number whose bits a hexadecimal number spells."""
     return _value(encode_floats([text], dtype), dtype)
 
 

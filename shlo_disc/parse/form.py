@@ -1,8 +1,8 @@
 """An op's pretty form: a template with directives in braces.
 
 `" {operands}, dims = {i64s:permutation}{attr-dict} : {functional}"` is that of a transpose. Literal text is read token
-by token and written as it stands. A directive reads itself, writes itself, and says when it can be written. What stands
-between `(?` and `)` may be left out; it is written if the op has the attribute in it.
+by token and written as it is. A directive has functions that read it, write it, and decide whether it can be written.
+A part between `(?` and `)` is optional; it is written if the op has the attribute in it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Write = Callable[[BodyWriter, Op], str]
 
 
 def always(_op: Op) -> bool:
-    """Tell that a directive can write any op."""
+    """Return True: the directive can write any op."""
     return True
 
 
@@ -33,7 +33,7 @@ class Directive:
     """One part of a form.
 
     `attributes` are those that it writes, with the kind that each must have; `optional` ones may be absent. `fits` may
-    rely on the kinds of `attributes`, `locates` on `fits`: it tells whether there is room for all locations.
+    rely on the kinds of `attributes`, `locates` on `fits`: it is whether there is a place for all locations.
     """
 
     read: Read
@@ -44,7 +44,7 @@ class Directive:
     locates: Callable[[Op], bool] = always
 
     def can_write(self, op: Op) -> bool:
-        """Tell whether this can say what the op says."""
+        """Whether the directive can express its part of the op."""
         kinds_fit = all(type(op.attributes.get(name)) is kind for name, kind in self.attributes.items())
         return kinds_fit and self.fits(op)
 
@@ -66,7 +66,7 @@ _Find = Callable[[str], Directive]
 
 
 def compile_form(template: str, find: _Find) -> Form:
-    """Compile a template; `find` gives the directive of a name (`attr-dict` is known here)."""
+    """Compile a template; `find` gives the directive of a name (`attr-dict` is built in)."""
     pieces = list(_PIECE.finditer(template))
     parts = [None if piece["directive"] == "attr-dict" else _part(piece, find) for piece in pieces]
     required = {name for part in parts if part is not None for name in part.attributes}
@@ -106,7 +106,7 @@ def _sequence(parts: Sequence[Directive]) -> Directive:
 
 
 def _group(template: str, find: _Find) -> Directive:
-    """A part that is there only if its attribute is; its first tokens tell."""
+    """A part that is present only if its attribute is, recognized by its first tokens."""
     pieces = list(_PIECE.finditer(template))
     start = list(split_tokens(pieces[0]["literal"]))
     inner = _sequence([_part(piece, find) for piece in pieces])

@@ -12,7 +12,7 @@ from shlo_disc.parse.syntax import FORMS
 
 
 def parse_ops(text: str, given: Mapping[str, Value | Type]) -> tuple[Op, ...]:
-    """Parse ops that use what is given by its name: values as `%x`, types as `!t`."""
+    """Parse ops that refer to given values as `%x` and to given types as `!t`."""
     return _FragmentReader(text, given).ops()
 
 

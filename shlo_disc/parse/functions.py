@@ -31,7 +31,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """All that a function says before its body."""
+    """The header of a function, before its body."""
 
     name: str
     type: FunctionType

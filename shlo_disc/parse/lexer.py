@@ -27,20 +27,20 @@ class Reader:
         self.at: int = 0
 
     def span(self, at: int | None = None) -> Span:
-        """Where token number `at` (else the current one) stands in the text."""
+        """The span of token number `at`, by default of the current one."""
         return TokenSpan(self.places, self.at if at is None else at)
 
     def text_between(self, first: int, last: int) -> str:
-        """Give the text from token `first` up to the end of token `last`."""
+        """Return the text from token `first` up to the end of token `last`."""
         starts, ends = self.places.ranges
         return self.source.text[starts[first] : ends[last]]
 
     def token_at(self, offset: int) -> int:
-        """Give the number of the first token that starts at `offset` or later."""
+        """Return the number of the first token that starts at `offset` or later."""
         return bisect_left(self.places.ranges[0], offset)
 
     def unexpected(self, expected: str, at: int | None = None) -> ParseError:
-        """Say what was expected where something else stands."""
+        """Make the error for a token other than expected."""
         at = self.at if at is None else at
         token = self.tokens[at]
         return ParseError(f"expected {expected}, found {_quote(token)}", self.span(at))
@@ -106,7 +106,7 @@ class Reader:
         return tuple(self.enclosed("[", "]", self.integer))
 
     def balanced(self) -> str:
-        """Skip a token and the brackets `<…>` that may stand behind it; give their text."""
+        """Skip a token and the brackets `<…>` that may follow it; return their text."""
         first = self.at
         self.at += 1
         if self.tokens[self.at] == "<":
@@ -114,7 +114,7 @@ class Reader:
         return self.text_between(first, self.at - 1)
 
     def skip_brackets(self, opening: str) -> None:
-        """Skip from an opening bracket past the closing one that belongs to it."""
+        """Skip from an opening bracket past its closing one."""
         self.expect(opening)
         waiting = [_CLOSING[opening]]
         while waiting:
@@ -156,7 +156,7 @@ class Reader:
 
 
 def is_unicode(text: str) -> bool:
-    """Tell whether text has no halves of characters, apart from those that stand for single bytes."""
+    """Whether text has no lone surrogates, apart from those that encode single bytes."""
     if text.isascii():
         return True
     try:

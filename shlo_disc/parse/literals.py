@@ -17,7 +17,7 @@ from shlo_disc.parse.floats import encode_floats, read_integer
 _PAIR = re.compile(r"\(([^(),]*),([^(),]*)\)")
 _NO_STRUCTURE = re.compile(r"[^\[\],]+")
 _COMMENT = re.compile(r"//[^\n]*")
-_ODD = re.compile(r"[^-0-9A-Fa-fx.+,\s]")  # Python's own numbers are a wider notion: `1_000`, `nan`
+_ODD = re.compile(r"[^-0-9A-Fa-fx.+,\s]")  # Python accepts more numbers: `1_000`, `nan`
 _CHUNK = 1 << 20  # digits that are decoded at a time, an even number
 
 
@@ -42,7 +42,7 @@ def decode_dense(spelling: str, type_: TensorType, span: Span) -> DenseAttr:
     if found != wanted:  # half a complex number, or no element at all
         raise ParseError(f"expected {wanted} elements of type {type_.dtype.value}, found {found:g}", span)
     is_exact = not type_.dtype.part.is_float or all("." in text or "x" in text for text in elements)
-    return DenseAttr(type_, data, splat, spelling if data and is_exact else "")  # MLIR demands the point
+    return DenseAttr(type_, data, splat, spelling if data and is_exact else "")  # MLIR requires the point
 
 
 def decode_digits(text: str, digits: tuple[int, int], type_: TensorType, span: Span) -> DenseAttr:
@@ -52,7 +52,7 @@ def decode_digits(text: str, digits: tuple[int, int], type_: TensorType, span: S
     found = (end - start) // 2
     if found not in (size * count, size):
         raise ParseError(f"expected {count} elements of {size} bytes, found {found} bytes", span)
-    if not count:  # MLIR lets the bytes of one element stand there
+    if not count:  # MLIR permits the bytes of one element here
         return DenseAttr(type_, b"", splat=False)
     try:
         chunks = [unhexlify(text[at : min(at + _CHUNK, end)]) for at in range(start, end, _CHUNK)]
@@ -71,7 +71,7 @@ def _count(type_: TensorType, span: Span) -> int:
 
 
 def _narrowed(dtype: DType) -> bytes:
-    """Give what each byte means as an element of a type of less than 8 bits."""
+    """Return the table from bytes to elements of a type of less than 8 bits."""
     if dtype.is_bool:
         return bytes([0] + [1] * 255)
     low_bits = [byte & ((1 << dtype.bits) - 1) for byte in range(256)]
@@ -100,7 +100,7 @@ def _elements(text: str, type_: TensorType, *, splat: bool, span: Span) -> list[
 
 
 def _nesting(shape: tuple[int, ...], limit: int) -> str | None:
-    """Give brackets and commas of a nested list, or None if they alone are longer than `limit`.
+    """Return brackets and commas of a nested list, or None if they alone are longer than `limit`.
 
     >>> _nesting((2, 3), 100)
     '[[,,],[,,]]'

@@ -25,7 +25,7 @@ _PACKAGES = frozenset({"site-packages", "dist-packages"})
 
 
 class LocationReader(AttributeReader):
-    """Reads `loc(…)`; remembers each alias that it met, because it may be defined later."""
+    """Reads `loc(…)`; records each alias that is used, because it may be defined later."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
@@ -55,7 +55,7 @@ class LocationReader(AttributeReader):
         return found
 
     def _simple(self, inside: str) -> Location:
-        """Take apart what the lexer takes as one token: `#x`, `unknown`, `"x"`, `"x"(#y)`."""
+        """Parse a location that is one token: `#x`, `unknown`, `"x"`, `"x"(#y)`."""
         if inside == "unknown":
             return UnknownLocation()
         if inside[0] == "#":
@@ -67,7 +67,7 @@ class LocationReader(AttributeReader):
         return NameLocation(unescape(name), child)
 
     def alias_use(self, name: str) -> AliasLocation:
-        """Note where an alias is used that must be defined somewhere."""
+        """Record the use of an alias, which must be defined somewhere."""
         self.location_uses.setdefault(name, self.at)
         return AliasLocation(name)
 
@@ -126,15 +126,15 @@ class LocationReader(AttributeReader):
 
 
 def user_location(location: Location | None, aliases: Mapping[str, Location]) -> str | None:
-    """Give the `file:line` of a location that the user knows, or None if it names no file: see `UserLines`."""
+    """Return the user's `file:line` of a location, or None if it names no file: see `UserLines`."""
     return UserLines(aliases).of(location)
 
 
 class UserLines:
-    """Finds the lines of a module's locations that the user knows.
+    """Finds the user's lines of a module's locations.
 
     That is the innermost frame outside of installed packages: JAX leaves its own frames out already, but an op of a
-    layer of Flax points into Flax, and the user wants the line that calls the layer. Where all frames are inside of
+    layer of Flax points into Flax, whereas the line that calls the layer is wanted. Where all frames are inside of
     packages, it is the innermost one.
     """
 
@@ -143,7 +143,7 @@ class UserLines:
         self._known = dict[str, str]()  # the user's line of aliases that lead to one: callers are shared by many ops
 
     def of(self, location: Location | None) -> str | None:
-        """Give `file:line`, or None if the location names no file."""
+        """Return `file:line`, or None if the location names no file."""
         waiting = [] if location is None else [location]
         innermost, seen, callers = None, set[str](), list[str]()
         while waiting:

@@ -1,4 +1,4 @@
-"""Attributes as older versions of StableHLO and JAX spelled them, turned into what they are today."""
+"""Attributes as older versions of StableHLO and JAX spelled them, converted to today's form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Renew = Callable[[Attribute], Attribute]
 
 
 def _numbers(attribute: Attribute) -> tuple[int, ...] | None:
-    """Give the elements of `dense<[1, 2]> : tensor<2xi64>`, or None for anything else."""
+    """Return the elements of `dense<[1, 2]> : tensor<2xi64>`, or None for anything else."""
     if not isinstance(attribute, DenseAttr):
         return None
     dtype = attribute.type.dtype
@@ -45,7 +45,7 @@ def _enum(family: str) -> Renew:
 
 
 def renewal(kind: str) -> Renew:
-    """Give what renews an attribute that is a list of `i64s` or `flags` today, or a value of the enumeration `kind`."""
+    """Return the converter of an attribute that is a list of `i64s` or `flags` today, or a value of the enum `kind`."""
     match kind:
         case "i64s":
             return _array(DType.I64)

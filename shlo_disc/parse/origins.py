@@ -1,4 +1,4 @@
-"""Name the line of the user's program that an op came from."""
+"""Find the line of the user's program that an op came from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Calls = dict[str, list[tuple[str, Op]]]  # by the name of a function: the ops t
 
 @contextmanager
 def naming_origins(module: Module) -> Generator[None]:
-    """Let the errors that pass through name the user's line."""
+    """Add the user's line to errors that pass through."""
     try:
         yield
     except CompileError as error:
@@ -26,7 +26,7 @@ def naming_origins(module: Module) -> Generator[None]:
 
 
 def find_origins(module: Module, spans: Collection[Span]) -> Mapping[Span, str]:
-    """Give the user's line for every span of an op or a value that has one: `model.py:17`.
+    """Return the user's line for every span of an op or a value that has one: `model.py:17`.
 
     An op without a line of its own, as in the functions that JAX makes for `cholesky` and the like, has that of the
     call: `model.py:17 (calls @cholesky)`.
@@ -49,7 +49,7 @@ def find_origins(module: Module, spans: Collection[Span]) -> Mapping[Span, str]:
 
 
 def read_origin(span: Span) -> str:
-    """Name the user's line for a place in a text that does not parse: what `loc(…)` at the end of its line says."""
+    """Return the user's line for a place in a text that does not parse, from the `loc(…)` at the end of its line."""
     text = span.source.text
     end = text.find("\n", span.start)
     line = text[span.start : end if end >= 0 else len(text)]

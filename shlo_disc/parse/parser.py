@@ -65,7 +65,7 @@ def parse_modules(text: str, file: str = "<string>") -> tuple[Module, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _ModuleFrame:
-    """A module without the aliases that stand behind it."""
+    """A module without the aliases that follow it."""
 
     name: str | None
     contents: Sequence[_Content]
@@ -90,9 +90,9 @@ class _ModuleReader(FunctionReader):
         return tuple(modules)
 
     def _chunk(self, end: int, ends: Sequence[int]) -> list[Module]:
-        """Read what begins before token `end`: modules and aliases, or else what one module holds.
+        """Read what begins before token `end`: modules and aliases, or else the contents of one module.
 
-        A mark inside of a module is a comment; so the chunk goes on to the next of the `ends`.
+        A mark inside of a module is a comment; so the chunk extends to the next of the `ends`.
         """
         self._forget_aliases()
         start = self.at
@@ -132,7 +132,7 @@ class _ModuleReader(FunctionReader):
     # --- aliases
 
     def _forget_aliases(self) -> None:
-        """Begin a module of its own: aliases hold between two marks."""
+        """Start a new scope of aliases, which are valid between two marks."""
         self._location_aliases = {}
         self._locations.clear()
         self.location_uses.clear()

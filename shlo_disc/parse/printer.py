@@ -19,7 +19,7 @@ from shlo_disc.parse.syntax import WRITTEN_FORMS
 from shlo_disc.parse.writer import BodyWriter
 
 _ALIAS = re.compile(r"#([A-Za-z_][\w$.]*)")
-_ALSO_OWN = frozenset({"no_inline", "sym_visibility"})  # of functions and modules, if nobody takes them out
+_ALSO_OWN = frozenset({"no_inline", "sym_visibility"})  # of functions and modules, unless taken out before
 
 
 @with_room
@@ -39,7 +39,7 @@ def print_module(module: Module, *, locations: bool = False, generic: bool = Fal
         properties, foreign = _split(own, module.attributes)
         lines.append(f'"builtin.module"(){properties} ({{')
         if not contents:
-            lines.append("^bb0:")  # MLIR demands a block, if only an empty one
+            lines.append("^bb0:")  # MLIR requires a block, even an empty one
         lines.extend(contents)
         lines.append(f"}}){foreign} : () -> (){place}")
     else:
@@ -57,7 +57,7 @@ def print_module(module: Module, *, locations: bool = False, generic: bool = Fal
 
 
 def _mentioned(text: str, aliases: Mapping[str, Location]) -> Collection[str]:
-    """Name the locations of which attributes speak: they are written even where the places of ops are not."""
+    """Return the aliases of locations that attributes use: they are written even if the locations of ops are not."""
     found: set[str] = set()
     waiting = aliases.keys() & _ALIAS.findall(text) if aliases else set[str]()
     while waiting:

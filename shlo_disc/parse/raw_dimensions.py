@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from shlo_disc.ir.attributes import ConvDimensionsAttr
 
-# For each side: its name, and the fields that say where a letter stands, with the letter.
+# For each side: its name, and the fields that hold the position of a letter, with the letter.
 _SIDES = (
     ("input", {"input_batch_dimension": "b", "input_feature_dimension": "f"}),
     ("kernel", {"kernel_input_feature_dimension": "i", "kernel_output_feature_dimension": "o"}),
@@ -19,7 +19,7 @@ LISTS = frozenset(f"{side}_spatial_dimensions" for side, _ in _SIDES)
 def place_letters(fields: Mapping[str, Sequence[int]]) -> ConvDimensionsAttr | None:
     """Turn fields into the short spelling; a number left out is 0, as in MLIR.
 
-    Gives None where the dimensions of a side are not 0, 1, 2 … each once: what the short spelling cannot say.
+    Returns None where the dimensions of a side are not 0, 1, 2 … each once: the short spelling cannot express that.
 
     >>> place_letters({"input_feature_dimension": [1], "kernel_output_feature_dimension": [1],
     ...                "output_feature_dimension": [1]})

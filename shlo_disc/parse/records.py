@@ -9,7 +9,7 @@ _CONTRACTED = (
     *("lhs_contracting_dimensions", "rhs_contracting_dimensions"),
 )
 
-# What a record may hold, by its name; one that is not here may hold anything.
+# The fields that a record may have, by its name; one that is not here may have any.
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "channel_handle": ("handle", "type"),
     "dot": _CONTRACTED,

@@ -125,7 +125,7 @@ def spell_types(types: tuple[Type, ...]) -> str:
 
 
 def spell_results(types: tuple[Type, ...]) -> str:
-    """Spell what stands behind an arrow: one type, or several in parentheses."""
+    """Spell the results after an arrow: one type, or several in parentheses."""
     if len(types) == 1 and not isinstance(types[0], FunctionType):
         return spell_type(types[0])
     return spell_types(types)
@@ -233,7 +233,7 @@ def spell_conv_dimensions(dimensions: ConvDimensionsAttr) -> str:
 
 
 def spell_location(location: Location) -> str:
-    """Spell what stands inside `loc(…)`."""
+    """Spell the contents of `loc(…)`."""
     match location:
         case UnknownLocation():
             return "unknown"

@@ -1,4 +1,4 @@
-"""The spelling of every op: one table, from which the parser and the printer come."""
+"""The spelling of every op: one table, from which the parser and the printer are made."""
 
 from __future__ import annotations
 

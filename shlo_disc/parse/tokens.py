@@ -1,11 +1,11 @@
-"""Cut StableHLO text into tokens.
+"""Cut StableHLO text into tokens, by one regular expression.
 
-One regular expression does it. What occurs often and needs no inner structure to be found (simple
-tensor types, simple locations, whole `dense<…>` literals) is one token, so that the parser looks it
-up instead of taking it apart again. The first character of a token tells its kind.
+What occurs often and can be found without its inner structure (simple tensor types, simple locations, whole `dense<…>`
+literals) is one token, so that the parser looks it up instead of parsing it again. The first character of a token
+determines its kind.
 
-Where tokens stand in the text is worked out only when it is asked for, which is when there is an error to show. Long
-literals of hexadecimal digits, the weights of a model, stay in the text: their tokens are stand-ins.
+The positions of tokens in the text are computed lazily, when an error is reported. Long literals of hexadecimal
+digits, the weights of a model, stay in the text: their tokens are placeholders.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RESOURCES = "{-#"  # stands for a whole section `{-# … #-}`
 
 _LONG = 4096
 _BEGUN = r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+'
-_STRING = f'{_BEGUN}"?'  # it may lack its end: so no character is looked at twice
+_STRING = f'{_BEGUN}"?'  # the end may be missing, so that no character is scanned twice
 
 TOKEN = re.compile(
     r"%[\w$.-]+(?:\#\d+)?"  # value
@@ -54,7 +54,7 @@ class Long:
 
 @dataclass
 class TokenPlaces:
-    """Where the tokens of a text stand; `long` are those left in the text, by number."""
+    """The positions of the tokens of a text; `long` are those left in the text, by number."""
 
     source: Source
     long: dict[int, Long] = field(default_factory=dict[int, Long])
@@ -81,7 +81,7 @@ class TokenPlaces:
 
 
 class TokenSpan(Span):
-    """The span of a token, which is found in the text when it is looked at."""
+    """The span of a token, computed on first use."""
 
     __slots__ = ("_at", "_places")
     _at: int
@@ -92,7 +92,7 @@ class TokenSpan(Span):
         object.__setattr__(self, "_at", at)
 
     def __getattr__(self, name: str) -> object:
-        """Find the token: called for what is not set yet."""
+        """Compute the span; called for fields that are not set yet."""
         if name not in ("source", "start", "end"):
             raise AttributeError(name)
         places: TokenPlaces = object.__getattribute__(self, "_places")
@@ -105,7 +105,7 @@ class TokenSpan(Span):
         return object.__getattribute__(self, name)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both are the same token: nobody has to find it for that."""
+        """Whether both are the same token, without computing spans."""
         return isinstance(other, TokenSpan) and self._at == other._at and self._places is other._places
 
     def __hash__(self) -> int:
@@ -134,7 +134,7 @@ def _short_tokens(text: str, start: int, end: int) -> list[str]:
 
 
 def _has_comments(text: str, known: int, end: int) -> bool:
-    """Tell whether some `//` is not in a string: exports have addresses of web pages in theirs."""
+    """Whether some `//` is not in a string: exports have URLs in strings."""
     at = known
     while (at := text.find("//", at, end)) >= 0:
         over = _end_of_token_over(text, known, at)
@@ -155,7 +155,7 @@ def _long_tokens(text: str) -> Iterator[Long]:
 
 
 def _long_literals(text: str) -> Iterator[Long]:
-    known = at = 0  # no token goes over `known`
+    known = at = 0  # no token crosses `known`
     while (start := text.find('dense<"0x', at)) >= 0:
         quote = text.find('"', start + 7)
         at = start + 7
@@ -181,7 +181,7 @@ def _sections(text: str, at: int, end: int) -> Iterator[Long]:
 
 
 def _end_of_token_over(text: str, known: int, at: int) -> int | None:
-    """Give the end of the string, comment or word that has `at` inside of it; none of them goes on over lines."""
+    """Return the end of the string, comment or word that contains `at`; none of them spans lines."""
     last = None
     for last in TOKEN.finditer(text, max(known, text.rfind("\n", known, at) + 1), at):  # noqa: B007  # the last counts
         pass
@@ -190,7 +190,7 @@ def _end_of_token_over(text: str, known: int, at: int) -> int | None:
 
 
 def is_ended(string: str) -> bool:
-    r"""Tell whether a token that begins with a quote ends with one that is not escaped.
+    r"""Whether a token that begins with a quote ends with one that is not escaped.
 
     >>> is_ended('"a"'), is_ended('"a'), is_ended(r'"a\"')
     (True, False, False)
@@ -201,7 +201,7 @@ def is_ended(string: str) -> bool:
 
 
 def _limit_depth(tokens: list[str], places: TokenPlaces) -> None:
-    """Refuse brackets that are nested too deeply, before anything is called for them."""
+    """Refuse brackets that are nested too deeply, before the parser recurses into them."""
     if max(accumulate(map(DEPTH.get, tokens, repeat(0)))) <= MOST_NESTED:
         return
     depth, open_brackets = 0, list[int]()

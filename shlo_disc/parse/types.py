@@ -30,13 +30,13 @@ DTYPES: Mapping[str, DType] = {dtype.value: dtype for dtype in DType}
 _TENSOR = re.compile(r"(\*x|(?:(?:\d+|\?)x)*)(.*)")
 _SHAPE_TOKEN = re.compile(r"[\w?*]+")
 _SHORT_UNSIGNED = re.compile(r"u(?=[0-9])")  # quantized types spell `u8` for `ui8`
-_FOREIGN_ELEMENT = re.compile(r"[su]?i[0-9]+|tf32|f80|f128|none")  # types of MLIR that StableHLO does without
+_FOREIGN_ELEMENT = re.compile(r"[su]?i[0-9]+|tf32|f80|f128|none")  # types of MLIR that StableHLO does not use
 _MOST_DIGITS = 18  # of a size; more do not fit 64 bits
 _MOST_DIMS = 64  # of NumPy's arrays
 
 
 def is_element(token: str) -> bool:
-    """Tell whether a word is a scalar type of MLIR."""
+    """Whether a word is a scalar type of MLIR."""
     return token in DTYPES or _FOREIGN_ELEMENT.fullmatch(token) is not None
 
 
@@ -102,7 +102,7 @@ class TypeReader(Reader, ABC):
     # --- tensors
 
     def _plain_tensor(self, inside: str) -> Type:
-        """Take apart what the lexer takes as one token, such as `4x?xf32`."""
+        """Parse a tensor type that is one token, such as `4x?xf32`."""
         sizes, element = self._split_shape(inside)
         if element in DTYPES:
             return TensorType(self._shape(sizes), DTYPES[element])
@@ -156,7 +156,7 @@ class TypeReader(Reader, ABC):
         return DTYPES.get(spelled)
 
     def _shape_and_word(self) -> str:
-        """Read `4x?xf32` up to what can not stand in a shape; the lexer cuts it into any pieces."""
+        """Read `4x?xf32` up to a token that cannot be part of a shape; the lexer may cut it anywhere."""
         first = self.at
         while _SHAPE_TOKEN.fullmatch(self.tokens[self.at]):
             self.at += 1
@@ -196,7 +196,7 @@ class TypeReader(Reader, ABC):
     # --- quantized elements
 
     def _quantized(self) -> QuantizedElement | None:
-        """Read `!quant.uniform<…>`; None if it is quantized along several axes, which StableHLO does without."""
+        """Read `!quant.uniform<…>`; None if it is quantized along several axes, which StableHLO does not have."""
         first = self.at
         self.at += 1
         self.expect("<")

@@ -13,7 +13,7 @@ from shlo_disc.parse.spelling import spell_type
 
 
 class ValueReader(LocationReader):
-    """Knows the values that are visible."""
+    """Tracks the visible values."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
@@ -51,7 +51,7 @@ class ValueReader(LocationReader):
         return value
 
     def check_types(self, draft: OpDraft, types: Sequence[Type], types_at: int) -> None:
-        """Hold the operand types that an op states against those of its operands."""
+        """Check the operand types that an op states against those of its operands."""
         operands = draft.operands
         if len(types) != len(operands):
             raise ParseError(
@@ -77,7 +77,7 @@ class ValueReader(LocationReader):
     # --- names
 
     def enter(self) -> list[str]:
-        """Begin a region: what is defined from here on is not visible behind it."""
+        """Begin a region: values defined from here on are not visible after it."""
         outer, self._defined = self._defined, []
         return outer
 
@@ -122,7 +122,7 @@ class ValueReader(LocationReader):
         return names
 
     def results(self, names: ResultNames, draft: OpDraft, location: Location | None) -> tuple[Value, ...]:
-        """Make the values that an op gives, under the names in front of it."""
+        """Make the results of an op, with the names before it."""
         types = draft.results
         if not names:
             span = self.span(draft.at)

@@ -15,9 +15,9 @@ _SHORT = {name: short for short, name in SHORT_NAMES.items()}
 
 @dataclass(frozen=True, slots=True)
 class WrittenForm:
-    """How an op is written: which attributes are its own, and in pretty form, if it has one.
+    """How an op is written: which attributes are its own, and its pretty form, if it has one.
 
-    `fits` tells whether that form can say all that the op says; `locates`, whether it has room for all locations too.
+    `fits`: whether that form can express the op; `locates`: whether it also has a place for all locations.
     """
 
     own: frozenset[str]
@@ -26,7 +26,7 @@ class WrittenForm:
     locates: Callable[[Op], bool]
 
 
-_OTHER = WrittenForm(frozenset(), None, lambda _op: False, lambda _op: False)  # an op that no text can hold yet
+_OTHER = WrittenForm(frozenset(), None, lambda _op: False, lambda _op: False)  # an op that has no entry in the table
 
 
 class BodyWriter:
@@ -72,7 +72,7 @@ class BodyWriter:
         return " ".join(parts)
 
     def _own_and_foreign(self, op: Op) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
-        """Split attributes into the op's own (properties) and those that others hung on it."""
+        """Split attributes into the op's own (properties) and foreign ones."""
         names = self._forms.get(op.name, _OTHER).own
         own = {name: attribute for name, attribute in op.attributes.items() if name in names}
         return own, {name: attribute for name, attribute in op.attributes.items() if name not in names}
@@ -103,7 +103,7 @@ def operand_names(values: Sequence[Value]) -> str:
 
 
 def signature(op: Op) -> FunctionType:
-    """Give the types of operands and results."""
+    """Return the types of operands and results."""
     return FunctionType(tuple([v.type for v in op.operands]), tuple([v.type for v in op.results]))
 
 

@@ -18,7 +18,7 @@ _NONE, _ONE = const(0), const(1)
 
 
 def multiply_points(program: Program) -> Program:
-    """Say `d_dot` for pointwise convolutions; the operand whose dims come first in the result is the left one."""
+    """Replace pointwise convolutions by `d_dot`; the operand whose dims come first in the result is the left one."""
 
     def change(op: Op[Any], _producers: Producers) -> Changed:
         if isinstance(op.attrs, ConvAttrs) and _is_pointwise(op, program.facts):

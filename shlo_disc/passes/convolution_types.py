@@ -19,12 +19,12 @@ HasKernel: TypeAlias = Callable[[Op[Any]], bool]
 
 
 def convert_convolutions(program: Program, has_kernel: HasKernel) -> Program:
-    """Say what a convolution without a kernel computes by convolutions that have one, if there are such.
+    """Replace convolutions whose types have no kernel by convolutions that have one, where possible.
 
-    Its operands are converted to the type of its sums, unless a kernel reads them as they are, and sums to the type of
-    its result. Narrow floats add up in f32 and integers modulo 2^32 or 2^64, so no bit is another. Real and imaginary
-    parts are convolved alone. Weights that are arguments or constants stay as they are if a kernel converts them while
-    it packs them, also where the program converts them: they are packed once for many calls.
+    Operands are converted to the accumulator type, unless a kernel reads them as they are, and sums to the result type.
+    Narrow floats accumulate in f32 and integers modulo 2^32 or 2^64, so no bit changes. Real and imaginary parts are
+    convolved separately. Weights that are arguments or constants stay as they are if a kernel converts them while it
+    packs them, even where the program converts them: they are packed once for many calls.
     """
 
     def change(op: Op[Any], producers: Producers) -> Changed:
@@ -43,7 +43,7 @@ def convert_convolutions(program: Program, has_kernel: HasKernel) -> Program:
 
 
 def _with_narrow_weights(op: Op[ConvAttrs], producers: Producers) -> Op[ConvAttrs] | None:
-    """The same of the narrower floats that the program converts to its weights, if these are given."""
+    """The convolution with the narrower floats that the program converts to its weights, if nothing computes these."""
     data, weights = op.operands
     made = producers.get(weights)
     if made is None or made.name != "convert" or not _is_wider(weights.dtype, made.operands[0].dtype):
@@ -64,13 +64,13 @@ def _is_given(tensor: Tensor, producers: Producers) -> bool:
 
 
 def _ways(op: Op[ConvAttrs], producers: Producers) -> Iterator[list[Op[Any]]]:
-    """What says the same, what is better first."""
+    """Equivalent op sequences, better ones first."""
     dtype = op.results[0].dtype
     if dtype.is_complex:
         yield _of_parts(op)
         return
     if dtype.is_integer and all(x.dtype.is_integer for x in op.operands):
-        yield _of_sums(op, as_they_are=op.operands)  # what wraps is the same modulo less
+        yield _of_sums(op, as_they_are=op.operands)  # wrapping to fewer bits later gives the same result
     weights = op.operands[1]
     if _is_wider(accumulator(dtype), weights.dtype) and _is_given(weights, producers):
         yield _of_sums(op, as_they_are=(weights,))
@@ -78,7 +78,7 @@ def _ways(op: Op[ConvAttrs], producers: Producers) -> Iterator[list[Op[Any]]]:
 
 
 def _of_sums(op: Op[ConvAttrs], as_they_are: Sequence[Tensor] = ()) -> list[Op[Any]]:
-    """Operands, converted or `as_they_are`, their convolution, and its sums converted."""
+    """Convert the operands, except those `as_they_are`, convolve them, and convert the sums."""
     (result,) = op.results
     exact = accumulator(result.dtype)
     sums, make = _sums(exact), _Maker(op)
@@ -103,7 +103,7 @@ def _of_parts(op: Op[ConvAttrs]) -> list[Op[Any]]:
 
 
 def _sums(dtype: DType) -> DType:
-    """The type in which such numbers are added up; the signs of integers that wrap do not matter."""
+    """The type in which such numbers are added up; signedness does not matter for integers that wrap."""
     if dtype.is_bool or dtype.is_integer:
         return DType.I64 if dtype.bits > DType.I32.bits else DType.I32
     return dtype
@@ -111,7 +111,7 @@ def _sums(dtype: DType) -> DType:
 
 @dataclass(frozen=True, slots=True)
 class _Maker:
-    """Makes ops in place of a convolution."""
+    """Builds the ops that replace a convolution."""
 
     op: Op[ConvAttrs]
     ops: list[Op[Any]] = field(default_factory=list[Op[Any]])
@@ -123,7 +123,7 @@ class _Maker:
         return found
 
     def converted(self, tensor: Tensor, dtype: DType) -> Tensor:
-        """The tensor in this type; integers all of whose values it has keep the bounds of theirs."""
+        """The tensor converted to this type; integers that it holds without loss are bounded by their old type."""
         if tensor.dtype is dtype:
             return tensor
         found = self.one("convert", (tensor,), tensor, dtype)
@@ -137,13 +137,13 @@ class _Maker:
         return bounded
 
     def convolution(self, data: Tensor, weights: Tensor, dtype: DType) -> Tensor:
-        """The same convolution of other operands."""
+        """The same convolution on other operands."""
         found = self._tensor(self.op.results[0], dtype)
         self.ops.append(replace(self.op, operands=(data, weights), results=(found,)))
         return found
 
     def finish(self) -> list[Op[Any]]:
-        """All ops, the last one of which has the convolution's result."""
+        """All ops; the last one has the convolution's result."""
         return [*self.ops[:-1], replace(self.ops[-1], results=self.op.results)]
 
     def _tensor(self, like: Tensor, dtype: DType) -> Tensor:

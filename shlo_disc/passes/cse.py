@@ -1,6 +1,6 @@
-"""Common subexpressions: an op that computes what an earlier one did becomes the earlier one.
+"""Common subexpression elimination: results of an op that repeats an earlier one are replaced by the earlier ones.
 
-Exports repeat their shape plumbing, broadcasts and masks in every layer.
+Exported programs repeat shape computations, broadcasts and masks in every layer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from shlo_disc.passes.rewriting import Pass, renamed, with_ops, with_values
 
 @dataclass(slots=True)
 class _Scopes:
-    """What has been computed, innermost body last, and which tensor stands for which."""
+    """The values computed so far, innermost body last, and the tensors that were replaced."""
 
     known: list[dict[Hashable, tuple[Tensor, ...]]] = field(default_factory=list[dict[Hashable, tuple[Tensor, ...]]])
     replaced: dict[Tensor, Tensor] = field(default_factory=dict[Tensor, Tensor])
@@ -35,7 +35,7 @@ class _Scopes:
         return with_ops(body, tuple(kept), renamed(body.results, self.replaced))
 
     def _first(self, key: Hashable, results: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """What first computed this, here or around here; else these results."""
+        """The results of the first equal op in this body or one around it; else `results`."""
         *around, here = self.known
         for scope in around:
             if (earlier := scope.get(key)) is not None:
@@ -47,7 +47,7 @@ class _Scopes:
 
 
 def _key(op: Op[Any], local: dict[Tensor, int]) -> Hashable:
-    """Equal keys mean equal results; values that are made inside of a body count by position."""
+    """A key that only ops with equal results share; values defined inside a body are identified by position."""
     operands = tuple([local.get(x, x) for x in op.operands]) if local else op.operands
     results = tuple([(x.dtype, x.shape) for x in op.results])
     bodies = tuple([_body_key(body, local) for body in op.bodies])
@@ -68,7 +68,7 @@ def _body_key(body: Body, outer: dict[Tensor, int]) -> Hashable:
 
 
 def share_common_ops(program: Program) -> Program:
-    """Compute equal things once."""
+    """Compute equal values once."""
     return replace(program, body=_Scopes().body(program.body))
 
 

@@ -1,4 +1,4 @@
-"""Dead code: ops and literals that no result depends on."""
+"""Dead code elimination: removes ops and literals that no result depends on."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Turns a product with one element into a sum, which threads share, and which fuses with what else reads its operands.
+"""Turns a product with one element into a reduction, which is parallel and fuses with other readers of its operands.
 
-A kernel of a product shares out its results, of which there is one. A sum is cut into parts of fixed size, so its bits
-do not depend on threads (`kernels/split_reduction.py`). Sums of narrow types are kept in wider ones: those stay
-products.
+A product kernel is parallel over its results, and here there is only one. A reduction is split into parts of fixed
+size, so its bits do not depend on threads (`kernels/split_reduction.py`). Narrow types accumulate in wider ones, so
+they stay products.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TYPES = {DType.F32, DType.F64, DType.I32, DType.I64, DType.UI32, DType.UI64}
 
 
 def add_up_inner_products(program: Program) -> Program:
-    """Say `multiply` and `d_reduce` for products of two whole tensors."""
+    """Replace full contractions of two tensors by `multiply` and `d_reduce`."""
 
     def change(op: Op[Any], _producers: Producers) -> Changed:
         return _sum(op) if isinstance(op.attrs, DotAttrs) and _is_inner(op) else op
@@ -32,7 +32,7 @@ def add_up_inner_products(program: Program) -> Program:
 
 
 def _is_inner(op: Op[DotAttrs]) -> bool:
-    """Whether all dims of both operands are contracted, each with the one in the same place."""
+    """Whether all dims of both operands are contracted, each with the dim of the same number."""
     left, right = op.operands
     same_type = left.dtype is right.dtype is op.results[0].dtype
     is_whole = len(op.attrs.lhs_contract) == len(left.shape) == len(right.shape) > 0

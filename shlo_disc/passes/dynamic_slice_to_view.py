@@ -1,4 +1,4 @@
-"""Turns dynamic slices at known indices into views: `keys[3]`, whose index JAX computes."""
+"""Turns dynamic slices at known indices into views, such as `keys[3]`, whose index JAX computes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from shlo_disc.passes.rewriting import Changed, Pass, Producers, rewrite
 
 
 def view_known_places(program: Program) -> Program:
-    """Make slices of dynamic slices, and of gathers that take one, if no tensor has to be read to know where."""
+    """Turn dynamic slices, and gathers of one slice, into slices where the start depends on no tensor element."""
     made, facts = producers_of(program.body), program.facts
 
     def is_view(tensor: Tensor) -> bool:
@@ -49,7 +49,7 @@ def view_known_places(program: Program) -> Program:
         return op
 
     def _sliced(op: Op[Any], starts: Sequence[Dim], window: Shape) -> Changed:
-        """A slice of this window, without the dims that the result lacks."""
+        """A slice of this window, reshaped to drop the dims that the result lacks."""
         (result,), source = op.results, op.operands[0]
         first = tuple(facts.canonical(clamped(*each)) for each in zip(starts, source.shape, window, strict=True))
         if any(start.data() for start in first):

@@ -1,4 +1,4 @@
-"""Folding: ops on splat constants, and chains of broadcasts, reshapes and transposes, become one op."""
+"""Constant folding: ops on splat constants, and chains of broadcasts, reshapes and transposes, become one op."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOVES = (
 
 
 def _constant(tensor: Tensor, producers: Producers) -> Const | None:
-    """The value of every element, if there is one."""
+    """The value of all elements of a splat constant; None for other tensors."""
     producer = producers.get(tensor)
     return producer.attrs.value if producer is not None and create.CONSTANT.defines(producer) else None
 
@@ -37,7 +37,7 @@ def _filled(op: Op[Any], value: Const) -> Op[ConstantAttrs]:
 
 
 def _move(op: Op[Any], producers: Producers) -> Op[Any] | Tensor:
-    """Moving equal elements around leaves equal elements."""
+    """Fold data movement of a splat, which moves equal elements, or compose it with its producer."""
     value = _constant(op.operands[0], producers)
     return _filled(op, value) if value is not None else _compose(op, producers)
 
@@ -84,7 +84,7 @@ _COMPOSITIONS: Mapping[str, Callable[[Any, Any], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Constants:
-    """Answers an element rule whose operands are all constants."""
+    """The element query for an op whose operands are all constants."""
 
     values: Mapping[Tensor, Const]
 
@@ -107,7 +107,7 @@ def _elementwise(op: Op[Any], producers: Producers) -> Op[Any] | Tensor:
     if len(values) < len(known) or rule is None:
         return op
     if any(x.dtype.is_complex for x in (result, *op.operands)) and op.name not in _EXACT:
-        return op  # of infinite parts, functions have one meaning: that of generated code
+        return op  # functions of infinite parts must agree with generated code
     found = evaluate(rule(op, _Constants(values), 0, result.shape), {}, {})
     value = found.item()
     plain = value if isinstance(value, bool | int | float | complex) else float(value)
@@ -121,7 +121,7 @@ _RULES: Mapping[str, _Rule] = {
 
 
 def fold_constants(program: Program) -> Program:
-    """Fold until the end of the program; one walk sees all chains, since producers come first."""
+    """Fold the whole program; one walk suffices for all chains, since producers come first."""
     return rewrite(program, lambda op, producers: _RULES[op.name](op, producers) if op.name in _RULES else op)
 
 

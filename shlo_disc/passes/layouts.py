@@ -1,9 +1,9 @@
-"""Features last: the order that convolutions compute with, if it lets more transposes cancel than it leaves.
+"""Layout assignment: convolutions compute with features last if that cancels more transposes than it adds.
 
-A convolution whose result has its features elsewhere (NCHW) gives them last, and a transpose behind it restores the
-order. Transposes move down through elementwise ops, padding, concatenation and windows; convolutions, reductions and
-inverse transposes take them away. One that is left behind a chain is where its last kernel stores, as before. That of a
-value which is also read with features last is a kernel of its own: these are what the change costs.
+A convolution whose result has its features elsewhere (NCHW) computes them last, and a transpose after it restores the
+order. Transposes sink through elementwise ops, padding, concatenation and windows; convolutions, reductions and inverse
+transposes absorb them. One left after a chain becomes part of the last kernel's stores, as before. One of a value that
+is also read with features last is a kernel of its own: these are the cost of the change.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _T = TypeVar("_T")
 
 
 def choose_layouts(program: Program) -> Program:
-    """Compute with features last where that pays; a note on the program says what was decided, and why."""
+    """Compute with features last where that pays; a note on the program records the decision and its reason."""
     program = DCE.run(program)
     moves = _Moves()
     changed = DCE.run(rewrite(program, moves.change))
@@ -53,7 +53,7 @@ def _bodies(program: Program) -> Iterable[tuple[Tensor, ...]]:
 
 @dataclass(slots=True)
 class _Moves:
-    """What stands transposed for what: dim k of a moved tensor is dim `permutation[k]` of the other."""
+    """The sources of moved tensors: dim k of a moved tensor is dim `permutation[k]` of its source."""
 
     moved: dict[Tensor, tuple[Tensor, tuple[int, ...]]] = field(
         default_factory=dict[Tensor, tuple[Tensor, tuple[int, ...]]]
@@ -62,7 +62,7 @@ class _Moves:
     cancelled: int = 0
 
     def change(self, op: Op[Any], producers: Producers) -> Changed:
-        """The op on what its operands stand for, and a transpose of its result."""
+        """The op on the sources of its operands, and a transpose of its result."""
         match op.attrs:
             case ConvAttrs():
                 return self._convolution(op)
@@ -84,7 +84,7 @@ class _Moves:
         return self._structural(op, permuted, order)
 
     def _structural(self, op: Op[Any], permuted: Op[Any], order: tuple[int, ...]) -> Changed:
-        """An op whose attributes name dims, on tensors that are all in this order."""
+        """Permute the attributes of an op that name dims; its tensors are all in this order."""
         match op.attrs:
             case ReduceAttrs(dims):
                 kept = [order[d] for d in range(len(order)) if d not in dims]
@@ -158,7 +158,7 @@ class _Moves:
 
 
 def _tensors(op: Op[Any]) -> tuple[Tensor, ...]:
-    """The operands that have the dims of the result, or lose some: all but initial values."""
+    """The operands that share dims with the result: all but initial values."""
     match op.attrs:
         case ReduceAttrs() | ReduceWindowAttrs():
             return op.operands[: len(op.operands) // 2]
@@ -171,7 +171,7 @@ def _tensors(op: Op[Any]) -> tuple[Tensor, ...]:
 
 
 def _placed(values: Sequence[_T], order: Sequence[int]) -> tuple[_T, ...]:
-    """Values that belong to dims, in the new order of these."""
+    """Values per dim, in the new order of the dims."""
     return tuple(values[d] for d in _inverse(order))
 
 

@@ -48,7 +48,7 @@ def _absorbed(op: Op[ConvAttrs], pad: Op[PadAttrs], facts: Facts) -> Op[Any]:
             continue
         if dim not in spatial or attrs.lhs_dilation[spatial.index(dim)] != _ONE:
             return op
-        if not (facts.at_least(low, 0).is_true and facts.at_least(high, 0).is_true):  # elements are cut off
+        if not (facts.at_least(low, 0).is_true and facts.at_least(high, 0).is_true):  # negative padding crops elements
             return op
         before, after = padding[spatial.index(dim)]
         padding[spatial.index(dim)] = (before + low, after + high)

@@ -1,6 +1,6 @@
-"""Partition scheduling: in which partition each op of a program can run, and in which one it does.
+"""Partition scheduling: the first partition in which each op of a program can run, and the one in which it does.
 
-Partition k begins with ordinary ops; then come the ops of level k that run programs of their own.
+Partition k begins with ordinary ops, followed by the ops of level k that run programs of their own.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _TYPICAL = 128  # a size where bytes are compared
 
 
 def is_outlined(op: Op[Any]) -> TypeGuard[Op[OutlinedAttrs]]:
-    """Whether an op runs programs of its own: it is a partition."""
+    """Whether an op runs programs of its own, which makes it a partition."""
     return isinstance(op.attrs, OutlinedAttrs)
 
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """The first partition in which an op can run, and in which a symbol is known. `inputs`: what each op reads."""
+    """The first partition in which an op can run or a symbol is known. `inputs`: the tensors that each op reads."""
 
     ops: Mapping[Op[Any], int]
     symbols: Mapping[Sym, int]
@@ -35,7 +35,7 @@ class Levels:
 
 
 def levels_of(program: Program) -> Levels:
-    """Find the levels of a program: what is made from what is read of level k is of level k + 1."""
+    """Find the levels of a program: what depends on a size that is read from a tensor of level k has level k + 1."""
     read = dict[Tensor, list[Sym]]()
     for each in program.late:
         read.setdefault(program.body.results[each.result], []).append(each.symbol)
@@ -64,7 +64,7 @@ def levels_of(program: Program) -> Levels:
 
 
 def inputs_of(op: Op[Any]) -> tuple[Tensor, ...]:
-    """What an op reads, in its bodies too, and does not make itself."""
+    """The tensors that an op and its bodies read but do not define."""
     found, made = dict.fromkeys(op.operands), set[Tensor]()
     for body in op.bodies:
         made.update(body.arguments)
@@ -78,7 +78,7 @@ def inputs_of(op: Op[Any]) -> tuple[Tensor, ...]:
 
 
 def symbols_of(op: Op[Any]) -> frozenset[Sym]:
-    """The sizes that an op is written in."""
+    """The symbols in an op's result shapes and attributes, and in its bodies."""
     shapes = [x.shape for x in op.results]
     found = frozenset[Sym](symbol for dim in _dims((shapes, op.attrs)) for symbol in dim.symbols())
     return found.union(*(symbols_of(inner) for body in op.bodies for inner in body.ops))
@@ -121,7 +121,7 @@ def places_of(program: Program, levels: Levels) -> dict[Op[Any], int]:
 
 
 def _advance(program: Program, levels: Levels, producers: Mapping[Tensor, Op[Any]], places: dict[Op[Any], int]) -> None:
-    """Let an op run where its operands are, if they need not be carried further then, and its results are no larger."""
+    """Move an op to its operands' partition if its results are no larger than the operands carried no further then."""
     users = dict[Tensor, list[Op[Any]]]()
     sources = dict[Op[Any], frozenset[Tensor]]()
     for op in program.body.ops:

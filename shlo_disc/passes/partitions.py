@@ -1,9 +1,9 @@
-"""Programs of which sizes become known during a call, cut into programs that find all their sizes when they start.
+"""Cuts a program whose sizes become known during a call into programs whose sizes are all known at their start.
 
-A partition takes tensors that earlier partitions stored, and reads from them the sizes that these computed, as elements
-of arguments. An op runs in the last partition that can still serve all its users, so that it can be fused with them;
-but where its operands are, if then less is carried from one partition to the next. An op that costs index arithmetic
-only is computed again in every partition that needs it. An op that runs programs of its own is a partition of its own.
+A partition takes tensors that earlier partitions stored, and reads the sizes that these computed as elements of its
+arguments. An op runs in the last partition that can still serve all its users, so that it can be fused with them, but
+where its operands are if that carries no more from one partition to the next. An op that costs only index arithmetic is
+recomputed in every partition that needs it. An op that runs programs of its own is a partition of its own.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ProgramPartition:
     """A part of a program: a program that runs once, or an op that runs programs of its own.
 
     `inputs` are numbers of values: the arguments first, then the results of all partitions. `last` are those inputs
-    that no caller has or gets, and no later partition takes.
+    that are dead afterwards: no later partition takes them, and the caller neither holds nor receives them.
     """
 
     runs: Program | Op[OutlinedAttrs]
@@ -42,15 +42,15 @@ class ProgramPartition:
 
     @property
     def outputs(self) -> tuple[Tensor, ...]:
-        """What the partition computes for others."""
+        """The tensors that the partition computes for others."""
         return self.runs.body.results if isinstance(self.runs, Program) else self.runs.results
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionedProgram:
-    """A program in parts, which run one after the other; `results` are numbers of values.
+    """A program as partitions that run one after the other; `results` are numbers of values.
 
-    `program` is the whole, without sizes that nothing needs.
+    `program` is the whole program, without late sizes that nothing needs.
     """
 
     program: Program
@@ -59,19 +59,19 @@ class PartitionedProgram:
 
 
 def is_partitioned(program: Program) -> bool:
-    """Whether a program is to be cut: sizes become known while it runs, or it runs programs of its own."""
+    """Whether a program must be cut: sizes become known while it runs, or some op runs programs of its own."""
     return bool(program.late) or any(map(is_outlined, program.body.ops))
 
 
 def split(program: Program, owned: Collection[int] = ()) -> PartitionedProgram:
-    """Cut a program where sizes become known that it needs. No caller has the arguments numbered `owned` any more."""
+    """Cut a program where sizes that it needs become known. The caller has given up the arguments numbered `owned`."""
     program = _without_needless(program)
     levels = levels_of(program)
     return _Partitioner(program, levels, places_of(program, levels)).run(owned)
 
 
 def _without_needless(program: Program) -> Program:
-    """The program without what it reads for no size and no check."""
+    """The program without late sizes that no op, definition or check uses."""
     definitions = {symbol for _, dim in program.definitions for symbol in dim.symbols()}
     used = definitions.union(*map(symbols_of, program.body.ops), *map(symbols_of_check, program.checks))
     late = [each for each in program.late if each.symbol in used]
@@ -106,7 +106,7 @@ class _Part:
 
 
 class _Partitioner:
-    """Makes the partitions, the last one first: it says what those before it have to store."""
+    """Builds the partitions from last to first, as each determines what those before it must store."""
 
     def __init__(self, program: Program, levels: Levels, places: Mapping[Op[Any], int]) -> None:
         self._program, self._levels, self._places = program, levels, places
@@ -129,7 +129,7 @@ class _Partitioner:
         for tensor in self._program.returned:
             self._give(tensor)
         for tensor in self._arguments:
-            self._parts[0].inputs[tensor] = None  # so that all are looked at before anything runs
+            self._parts[0].inputs[tensor] = None  # so that all are examined before anything runs
         for number in reversed(range(len(self._parts))):
             for op in self._outlined_of(number):
                 for tensor in op.operands:
@@ -148,28 +148,28 @@ class _Partitioner:
         return PartitionedProgram(self._program, tuple(partitions), returned)
 
     def _give(self, tensor: Tensor) -> None:
-        """Have a caller get a tensor, which may be one of several times."""
+        """Return a tensor to the caller, possibly more than once."""
         made = self._producers.get(tensor)
         part = self._outlined[made] if made is not None and is_outlined(made) else self._parts[self._home(tensor)]
         if tensor in part.outputs:
-            if part.outlined is not None:  # its results are no copies of each other: the last partition makes one
+            if part.outlined is not None:  # it cannot return a copy: the last partition makes it
                 part = self._parts[-1]
                 part.inputs[tensor] = None
             part.again.append(tensor)
         part.outputs.setdefault(tensor)
 
     def _store(self, tensor: Tensor) -> None:
-        """Have the partition that computes a tensor store it, if it is no argument."""
+        """Make the partition that computes a tensor store it, unless it is an argument or an outlined op's result."""
         made = self._producers.get(tensor)
         if tensor not in self._arguments and made not in self._outlined:
             self._parts[self._home(tensor)].outputs[tensor] = None
 
     def _outlined_of(self, number: int) -> Sequence[Op[OutlinedAttrs]]:
-        """What runs after the ordinary ops of a partition."""
+        """The outlined ops that run after the ordinary ops of a partition."""
         return [op for op in self._outlined if self._places[op] == number]
 
     def _in_order(self) -> Sequence[tuple[int, _Part]]:
-        """The parts in the order in which they run, each with its level, without those that have nothing to do."""
+        """The parts in execution order, each with its level, without empty ones."""
         found = list[tuple[int, _Part]]()
         for number, part in enumerate(self._parts):
             if not number or part.ops or part.outputs or part.again or number in self._checks:
@@ -178,7 +178,7 @@ class _Partitioner:
         return found
 
     def _numbers(self, parts: Sequence[tuple[int, _Part]]) -> tuple[Mapping[Tensor, int], tuple[int, ...]]:
-        """The numbers of all values that partitions take, and of those that the caller gets."""
+        """The numbers of all values that partitions take, and of those returned to the caller."""
         start, stored, again = len(self._arguments), dict[Tensor, int](), dict[Tensor, list[int]]()
         for _, part in parts:
             for number, tensor in enumerate(part.gives, start=start):
@@ -217,12 +217,12 @@ class _Partitioner:
                 symbols |= symbols_of(made)
             elif tensor in self._arguments or (made is not None and self._places[made] < number):
                 taken.append(tensor)
-        for tensor in sorted(taken, key=self._order.__getitem__):  # not as sets of symbols have it: that is by hash
+        for tensor in sorted(taken, key=self._order.__getitem__):  # sets of symbols are in hash order
             part.inputs[tensor] = None
             self._store(tensor)
 
     def _is_handed_on(self, tensor: Tensor, number: int) -> bool:
-        """Whether sizes are read from a tensor of an earlier partition, which is taken then and not made again."""
+        """Whether sizes are read from a tensor of an earlier partition, which is then taken and not recomputed."""
         return tensor in self._deciding and self._home(tensor) < number
 
     def _needed_by(self, number: int, part: _Part) -> set[Sym]:
@@ -233,7 +233,7 @@ class _Partitioner:
         return found
 
     def _owner(self, symbol: Sym) -> list[Tensor]:
-        """The tensors that a symbol is known by."""
+        """The tensors that determine a symbol."""
         return [self._owners[each] for each in sources([symbol], self._program.definitions) if each in self._owners]
 
     def _cut(self, number: int, part: _Part) -> Program:
@@ -280,7 +280,7 @@ class _Partitioner:
         )
 
     def _unbacked_dims(self, taken: Sequence[Tensor]) -> tuple[UnbackedDim, ...]:
-        """What a partition reads from what it takes."""
+        """The sizes that a partition reads from elements of what it takes."""
         places = {tensor: position for position, tensor in enumerate(taken)}
         found = [
             UnbackedDim(each.symbol, places[tensor], each.element)
@@ -292,7 +292,7 @@ class _Partitioner:
 
     @property
     def _prefix(self) -> str:
-        """How the names of sizes of what is taken begin: behind all others, so that facts are solved for them."""
+        """The name prefix of sizes of inputs, which sorts after all other names, so that facts are solved for them."""
         prefix = "w"
         while any(symbol.name >= prefix for symbol in self._levels.symbols):
             prefix = f"z{prefix}"

@@ -1,4 +1,4 @@
-"""Demand the highest precision of every product, whatever the program says."""
+"""Raises every product to the highest precision, whatever the program specifies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shlo_disc.passes.rewriting import Producers, rewrite
 
 
 def demand_highest_precision(program: Program) -> Program:
-    """Dots and convolutions compute with f32 inputs as they are."""
+    """Set dots and convolutions to compute with unrounded f32 inputs."""
     return rewrite(program, _highest)
 
 

@@ -1,4 +1,4 @@
-"""What passes share: the record of a pass, and walking a program with its values replaced."""
+"""Shared code of passes: the record of a pass, and a walk that rewrites ops and replaces values."""
 
 from __future__ import annotations
 
@@ -43,27 +43,27 @@ class _RewriteWalk:
 
 
 def renamed(tensors: tuple[Tensor, ...], replaced: Mapping[Tensor, Tensor]) -> tuple[Tensor, ...]:
-    """Put the tensors that stand for others."""
-    if replaced.keys().isdisjoint(tensors):  # most often
+    """Substitute the tensors that replace others."""
+    if replaced.keys().isdisjoint(tensors):  # the common case
         return tensors
     return tuple([replaced.get(x, x) for x in tensors])
 
 
 def with_values(op: Op[Any], operands: tuple[Tensor, ...], bodies: tuple[Body, ...]) -> Op[Any]:
-    """The same op of other values; itself if they are no others."""
+    """The op with these operands and bodies; the same object if nothing changes."""
     same = operands == op.operands and bodies == op.bodies
     return op if same else replace(op, operands=operands, bodies=bodies)
 
 
 def with_ops(body: Body, ops: tuple[Op[Any], ...], results: tuple[Tensor, ...]) -> Body:
-    """The same body with other ops; itself if they are no others."""
+    """The body with these ops and results; the same object if nothing changes."""
     return body if ops == body.ops and results == body.results else Body(body.arguments, ops, results)
 
 
 def rewrite(program: Program, change: Callable[[Op[Any], Producers], Changed]) -> Program:
-    """Give every op, inner ones first, to `change`.
+    """Apply `change` to every op, inner ones first.
 
-    It returns an op with the same results, several of which the last one has them, or the tensor that stands for the
-    op's only result from there on.
+    `change` returns an op with the same results, several ops of which the last one has them, or a tensor that replaces
+    the op's only result from there on.
     """
     return replace(program, body=_RewriteWalk(change).body(program.body))

@@ -13,7 +13,7 @@ from shlo_disc.passes.rewriting import Pass, Producers, rewrite
 
 
 def mark_leading_elements(program: Program) -> Program:
-    """Set `SortAttrs.keep` where every reader of a sort is a slice from the beginning of its lines."""
+    """Set `SortAttrs.keep` to the largest end of the slices of a sort, if all its readers are unstrided slices."""
     slices, whole = dict[Tensor, list[Op[SliceAttrs]]](), set(program.body.results)
     for op in program.body.walk():
         whole.update(t for body in op.bodies for t in body.results)
@@ -38,7 +38,7 @@ def mark_leading_elements(program: Program) -> Program:
 
 
 def _end(op: Op[SliceAttrs], dim: int) -> Dim | None:
-    """Where a slice of neighbours ends along `dim`."""
+    """The end of a slice along `dim`; None if it has a stride or depends on data."""
     end = op.attrs.starts[dim] + op.results[0].shape[dim]
     return end if op.attrs.strides[dim] == const(1) and not end.data() else None
 

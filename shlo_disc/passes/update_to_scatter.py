@@ -1,4 +1,4 @@
-"""Turns dynamic_update_slice of what a loop carries into a scatter of one window, so that the rest stays in place."""
+"""Turns dynamic_update_slice of a loop carry into a scatter of one window, so that the rest stays in place."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from shlo_disc.passes.rewriting import Pass, Producers, rewrite, with_ops
 
 
 def scatter_updates(program: Program) -> Program:
-    """Say `d_scatter` for an update of a carry that is handed on as the same carry.
+    """Replace an update of a carry whose result is the next value of the same carry by `d_scatter`.
 
-    As a formula of each element, an update fuses with what reads it, but visits all elements in every turn.
+    As an element formula, an update fuses with its readers, but visits all elements in every iteration.
     """
 
     def change(op: Op[Any], _producers: Producers) -> Op[Any]:
@@ -40,7 +40,7 @@ def _scattered(body: Body) -> Body:
 
 
 def _scatter(op: Op[Any]) -> Sequence[Op[Any]]:
-    """The same as a scatter of one window, whose start is clamped."""
+    """The update as a scatter of one window, whose start is clamped."""
     target, update, *starts = op.operands
     moving = [k for k, size in enumerate(target.shape) if size != update.shape[k]]
     if not moving:

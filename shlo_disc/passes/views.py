@@ -1,7 +1,7 @@
-"""Long chains of views: what is read through many of them is computed once on the way.
+"""Cuts long chains of views by materializing a tensor on the way.
 
-Views are inlined wherever they are read, so a chain of n of them that is read at every link would be n formulas of up
-to n steps.
+Views are inlined at every read, so a chain of n views that is read at every link would give n formulas of up to n
+steps.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from shlo_disc.passes.rewriting import Changed, Pass, Producers, rewrite
 
 
 def cut_views(program: Program) -> Program:
-    """Put an op that is no view, and changes nothing, behind every so many views of views."""
+    """Insert an identity op that is no view after every `LONGEST_VIEWS` views of views."""
     lengths = dict[Tensor, int]()
 
     def change(op: Op[Any], _producers: Producers) -> Changed:

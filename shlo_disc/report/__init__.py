@@ -1,4 +1,4 @@
-"""A compiled program for people: `explain` as text, and one page for a browser.
+"""Reports on a compiled program: `explain` as text, and one page for a browser.
 
-In: an artifact. Out: text, HTML. Everything shown is in the artifact; nothing is computed by the compiler again.
+In: an artifact. Out: text, HTML. Everything shown is in the artifact; the compiler does not run again.
 """

@@ -1,4 +1,4 @@
-"""Why sizes are what they are, as text: facts under those that they lead to, and values folded by shape."""
+"""Why sizes are what they are, as text: facts below their consequences, and values grouped by shape."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ENDS = 2  # links of a long chain that are shown at each end
 
 
 def folded_facts(facts: Sequence[FactText], names: Sequence[str]) -> Iterator[str]:
-    """What is assumed and demanded, under its reason; facts of one place together, those of the user's sizes first."""
+    """Facts grouped by reason and place, those on the user's sizes first."""
     groups = dict[str, dict[tuple[str, tuple[int, ...]], list[int]]]()
     for number, fact in enumerate(facts):
         groups.setdefault(fact.reason, {}).setdefault((fact.place, fact.because), []).append(number)
@@ -34,7 +34,7 @@ def _listed(numbers: Sequence[int]) -> str:
 
 
 def folded_shapes(model: ReportModel) -> Iterator[str]:
-    """How many values have which shape, then for each size that occurs why the first value has it."""
+    """The number of values of each shape; then, for each size, why the first value with it has it."""
     same = dict[tuple[str, ...], list[ShapeText]]()
     for shape in model.shapes:
         if not shape.is_integer:
@@ -64,9 +64,9 @@ def value_chains(model: ReportModel, value: str) -> Iterator[str]:
 
 
 def _chain(facts: Sequence[FactText], number: int, depth: int, told: set[int], *, ends: int) -> Iterator[str]:
-    """A fact and what it follows from, one link after the other; where several join, each with its own chain below.
+    """A fact and the facts that it follows from, one after the other; where several join, each has its own chain below.
 
-    `told` are the facts whose reasons stand above already. Only `ends` links at each end of a chain are shown.
+    `told`: facts whose reasons are printed above already. Only `ends` links at each end of a chain are shown.
     """
     links = [number]
     while len(because := facts[links[-1]].because) == 1 and links[-1] not in told:

@@ -1,4 +1,4 @@
-"""A compiled program as one self-contained page: its data, and the script that shows it."""
+"""A self-contained HTML page about a compiled program: its data, and the script that shows it."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ _KERNEL = re.compile(
 def write_page(artifact: Artifact, path: Path) -> None:
     """Write a self-contained HTML page about a compiled program."""
     text = _partitions(artifact) if artifact.partitions else page(artifact)
-    path.write_text(text, encoding="utf-8", errors="backslashreplace")  # halves of characters in names
+    path.write_text(text, encoding="utf-8", errors="backslashreplace")  # names may hold lone surrogates
 
 
 def _partitions(artifact: Artifact) -> str:
-    """A page of the pages of all partitions, below what is known of the sizes of the whole program."""
+    """One page that holds the pages of all partitions, below the facts on sizes of the whole program."""
     style = "iframe{width:100%;height:90vh;border:0}body{font-family:sans-serif}"
     style_of_pages, script = _texts()
     policy = (
@@ -70,7 +70,7 @@ def _texts() -> tuple[str, str]:
 
 
 def page(artifact: Artifact) -> str:
-    """The text of the page. Its policy lets the browser run this script alone, and load nothing."""
+    """The HTML of the page. Its content security policy permits this script alone, and no loading."""
     style, script = _texts()
     policy = f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; base-uri 'none'"
     parts = {
@@ -88,12 +88,12 @@ def _read(name: str) -> str:
 
 
 def _digest(text: str) -> str:
-    """The source of a content security policy that allows exactly this text."""
+    """The source expression of a content security policy that permits exactly this text."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def page_data(artifact: Artifact) -> Json:
-    """What the page shows, as JSON has it."""
+    """The data of the page, as JSON."""
     steps = places(artifact)
     model = artifact.report
     return {
@@ -119,7 +119,7 @@ def page_data(artifact: Artifact) -> Json:
 
 
 def kernel_texts(artifact: Artifact) -> Mapping[str, str]:
-    """The text of every kernel by its name, with what stands before it for it alone."""
+    """The text of every kernel by its name, with the text between it and the kernel before it."""
     found = dict[str, str]()
     for file in artifact.kernels:
         end = 0
@@ -131,7 +131,7 @@ def kernel_texts(artifact: Artifact) -> Mapping[str, str]:
 
 
 def _buffers(artifact: Artifact) -> list[Json]:
-    """Every buffer with the steps that need it; arguments and what groups store have the user's names."""
+    """All buffers with the steps that use them; arguments and stored tensors have the user's names."""
     needed, named = lifetimes(artifact), artifact.report.names()
     found = list[Json]()
     for slot, buffer in enumerate(artifact.buffers):

@@ -1,4 +1,4 @@
-"""The steps of a program in the order of its text, and how long its buffers live."""
+"""The steps of a program in textual order, and the lifetimes of its buffers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shlo_disc.host_ir import Case, Choice, Copy, GridLaunch, HostCall, Launch, 
 
 @dataclass(frozen=True, slots=True)
 class StepPlace:
-    """A step, and how many loops and branches it is inside of. It ends before the step number `end`."""
+    """A step, and its nesting depth in loops and branches. It ends before the step number `end`."""
 
     step: Step
     depth: int
@@ -20,7 +20,7 @@ class StepPlace:
 
 
 def places(artifact: Artifact) -> tuple[StepPlace, ...]:
-    """Every step by its number: a loop stands before its condition and body, a case before its branches."""
+    """Every step by its number: a loop precedes its condition and body, a case its branches."""
     return tuple(_walk(artifact.steps, 0, 0))
 
 
@@ -47,7 +47,7 @@ def _inner(step: Step) -> Sequence[Step]:
 
 
 def lifetimes(artifact: Artifact) -> Mapping[Slot, tuple[int, int]]:
-    """The first and the last step that needs each buffer; none for a buffer that is never needed."""
+    """The first and the last step that uses each buffer; buffers that are never used are left out."""
     moments = tuple(_moments(artifact.steps, 0))
     return {
         slot: (moments[buffer.first], moments[buffer.last])
@@ -57,7 +57,7 @@ def lifetimes(artifact: Artifact) -> Mapping[Slot, tuple[int, int]]:
 
 
 def _moments(steps: Sequence[Step], number: int) -> Iterator[int]:
-    """The step of each moment (see `Buffer`): a loop's flag is read when the last step of its condition is done."""
+    """The step of each moment (see `Buffer`): a loop's flag is read after the last step of its condition."""
     for step in steps:
         match step:
             case While(condition, _, body):
@@ -78,7 +78,7 @@ def _moments(steps: Sequence[Step], number: int) -> Iterator[int]:
 
 
 def count(steps: Sequence[Step]) -> int:
-    """All steps, those in loops and branches too."""
+    """The number of steps, including those in loops and branches."""
     return sum(1 + count(_inner(step)) for step in steps)
 
 

@@ -1,4 +1,4 @@
-"""What a compiled program tells about itself as text: `explain`."""
+"""Facts and decisions of a compiled program as text: `explain`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shlo_disc.size_expr import substitute, symbols_of
 
 
 def explain(artifact: Artifact, topic: str | None = None, value: str | None = None) -> str:
-    """Print what was known and decided: about one of `TOPICS`, or about all; with a `value`, why it has its shape.
+    """Describe facts and decisions: on one of `TOPICS`, or on all; with a `value`, why it has its shape.
 
     Raises `ShloDiscError` for another topic, and for a value whose shape does not depend on sizes.
     """
@@ -83,7 +83,7 @@ def _fusion(artifact: Artifact) -> Iterator[str]:
 
 
 def _held(artifact: Artifact, region: LaunchGroup) -> Iterator[str]:
-    """Which tensors are never whole: a launch leaves a unit of rows in a cache, where the next one reads them."""
+    """Tile-local tensors, never whole: a launch leaves a unit of rows in a cache, where the next one reads them."""
     slots = {member.launch.buffers[held.position] for member in region.members for held in member.held}
     if slots:
         named = artifact.report.names()
@@ -110,7 +110,7 @@ def _way(artifact: Artifact, variant: Variant) -> str:
 
 
 def _memory(artifact: Artifact) -> Iterator[str]:
-    """The arena, and what lives in it when."""
+    """The arena, and the lifetimes of its buffers."""
     needed = lifetimes(artifact)
     yield f"arena: {artifact.report.arena} bytes"
     yield from reversed(list(_offset_names(artifact)))
@@ -121,7 +121,7 @@ def _memory(artifact: Artifact) -> Iterator[str]:
 
 
 def _offset_names(artifact: Artifact) -> Iterator[str]:
-    """The names that offsets are written in, the last one first: each is in terms of those before it."""
+    """The names used in offsets, the last one first: each is defined by those before it."""
     sizes = artifact.report.sizes
     used = set(symbols_of(artifact.report.arena, *(buffer.offset for buffer in artifact.report.buffers)))
     names = artifact.symbols[artifact.given :]
@@ -132,7 +132,7 @@ def _offset_names(artifact: Artifact) -> Iterator[str]:
 
 
 def _schedules(artifact: Artifact) -> Iterator[str]:
-    """How every matrix product is computed, and what decides."""
+    """How every matrix product is computed, and what selects that."""
     known = dict(zip(artifact.symbols[artifact.given :], artifact.definitions, strict=True))
     found = dict.fromkeys(one for place in places(artifact) for one in getattr(place.step, "selections", ()))
     yield f"{len(found)} kinds of matrix products"
@@ -145,7 +145,7 @@ def _schedules(artifact: Artifact) -> Iterator[str]:
 
 
 def _by_partition(show: Callable[[Artifact], Iterator[str]]) -> Callable[[Artifact], Iterator[str]]:
-    """The same of a program in partitions: of one after the other."""
+    """Apply a topic to a program, or to each of its partitions in turn."""
 
     def shown(artifact: Artifact) -> Iterator[str]:
         if not artifact.partitions:
@@ -159,7 +159,7 @@ def _by_partition(show: Callable[[Artifact], Iterator[str]]) -> Callable[[Artifa
 
 
 def _peak(artifact: Artifact) -> Iterator[str]:
-    """The memory of a whole program."""
+    """The memory of the whole program, then of its partitions."""
     if artifact.partitions:
         beside = any(not isinstance(partition.runs, Artifact) for partition in artifact.partitions)
         what = "beside what loops and branches need, with what" if beside else "at most, with what"

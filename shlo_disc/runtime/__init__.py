@@ -1,4 +1,4 @@
-"""Who compiles the text, owns memory and launches?
+"""Compile generated text, own memory and launch kernels.
 
-In: an artifact and arrays. Out: results. Imports nothing of the compiler: what it needs to know is in the artifact.
+In: an artifact and arrays. Out: results. Imports nothing of the compiler: the artifact holds all that it needs.
 """

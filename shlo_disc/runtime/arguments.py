@@ -1,4 +1,4 @@
-"""The arrays of a call as the program takes them, or an error that says which is wrong and how."""
+"""Convert the arrays of a call to what the program takes, with errors that name the wrong argument."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from shlo_disc.artifact import Argument, Artifact
 from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError
 from shlo_disc.runtime.interop import Array, as_numpy, kind_of
 
-_ACCEPTS = {  # kinds of dtype that a Python number may become without losing what it is
+_ACCEPTS = {  # dtype kinds to which each type of Python number converts implicitly
     bool: "b",
     int: "iufcV",
     float: "fcV",
     complex: "c",
 }
 NONE_BOUND: Mapping[int, tuple[int, ...]] = MappingProxyType({})
-_NARROW_INTEGERS = frozenset({"int2", "int4", "uint2", "uint4"})  # of ml_dtypes, whose kinds do not tell
+_NARROW_INTEGERS = frozenset({"int2", "int4", "uint2", "uint4"})  # of ml_dtypes: `kind` is not "i" or "u"
 
 
 def conform(
@@ -29,7 +29,7 @@ def conform(
 ) -> list[Array]:
     """Turn the arrays of a call into contiguous NumPy arrays of the dtypes and sizes expected.
 
-    `bound` are the shapes of the arguments that it leaves out, because they are bound.
+    `bound`: the shapes of the bound arguments, which a call leaves out.
     """
     found = conform_each(artifact, dtypes, arrays, bound)
     places = [k for k in range(len(artifact.arguments)) if k not in bound]
@@ -40,14 +40,14 @@ def conform(
 def conform_each(
     artifact: Artifact, dtypes: Sequence[np.dtype[np.generic]], arrays: Sequence[object], bound: Container[int]
 ) -> list[Array]:
-    """The same, without a look at the sizes."""
+    """Do the same without checking sizes."""
     check_count(artifact, arrays, bound)
     places = [k for k in range(len(artifact.arguments)) if k not in bound]
     return [conform_one(artifact.arguments[k], dtypes[k], one) for k, one in zip(places, arrays, strict=True)]
 
 
 def check_count(artifact: Artifact, arrays: Sequence[object], bound: Container[int] = ()) -> None:
-    """Refuse too few or too many arrays, where those that are bound are left out."""
+    """Refuse too few or too many arrays; bound arguments are not counted."""
     expected = [argument.name for k, argument in enumerate(artifact.arguments) if k not in bound]
     if len(arrays) != len(expected):
         raise ArgumentTypeError(f"found {len(arrays)} arrays, expected {len(expected)}: {', '.join(expected)}")
@@ -67,11 +67,11 @@ def conform_one(argument: Argument, dtype: np.dtype[np.generic], value: object) 
     check_type(argument, array.dtype, array.shape, same=array.dtype == dtype)
     usable = array.flags.c_contiguous and array.flags.aligned
     plain = array if usable else np.array(array, order="C", copy=True)
-    return plain.view(np.ndarray).view(dtype)  # an equal dtype becomes the very one that is expected
+    return plain.view(np.ndarray).view(dtype)  # an equal dtype becomes the expected object: C compares addresses
 
 
 def check_type(argument: Argument, dtype: object, shape: tuple[int, ...], *, same: bool) -> None:
-    """Refuse another dtype (`same`: it is the one expected) or rank."""
+    """Refuse an unexpected dtype (unless `same`) or rank."""
     if not same:
         raise ArgumentTypeError(
             f"{argument.name}: found dtype {dtype}, expected {argument.dtype}\n"
@@ -99,9 +99,9 @@ def _number(value: object, dtype: np.dtype[np.generic]) -> Array:
 
 
 def check_sizes(artifact: Artifact, shapes: Mapping[int, tuple[int, ...]], bound: Container[int] = ()) -> None:
-    """Refuse sizes that are not the fixed ones, or differ where they should be equal; ranks are right.
+    """Refuse sizes that differ from a static size, or from another dim of the same symbol; ranks are right.
 
-    `shapes` by the number of the argument: a size counts where it is met first. `bound`: which of them are bound.
+    `shapes` is by argument number; the first dim of a symbol gives the expected size. `bound`: the bound arguments.
     """
     first = dict[str, tuple[int, int]]()
     for i, shape in shapes.items():

@@ -1,4 +1,4 @@
-"""How programs of a target become ready to run on this machine."""
+"""The protocol of backends, which load programs of a target on this machine."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Backend(Protocol):
         ...
 
     def load(self, artifact: Artifact, options: CompileOptions, seconds: Mapping[str, float] | None = None) -> Runnable:
-        """Compile what was generated, or find it in the cache, and make it ready to run.
+        """Compile the generated code, or find it in the cache, and load it.
 
-        `seconds`: of the stages before, for `Stats`. Raises `ToolchainError` if a compiler or a library is missing.
+        `seconds`: of the earlier stages, for `Stats`. Raises `ToolchainError` if a compiler or a library is missing.
         """
         ...

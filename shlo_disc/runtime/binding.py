@@ -1,4 +1,4 @@
-"""What the calls of a program have in common: the arguments that are bound, and how a call brings the others."""
+"""Bound arguments, which many calls of a program share, and the initial frame of these calls."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from shlo_disc.runtime.interop import Array, jax_types
 from shlo_disc.runtime.library import Binder, Pointers, Words, pointers, words
 from shlo_disc.runtime.packing import Constants, read_slots
 
-Span: TypeAlias = tuple[int, int]  # where an array is (of a device: which object), and its bytes
+Span: TypeAlias = tuple[int, int]  # address of an array (on a device: id of the object), and its bytes
 
 
 def span_of(array: Any) -> Span:
-    """Where an array is."""
+    """The span of an array."""
     return (array.ctypes.data, array.nbytes) if type(array) is np.ndarray else (id(array), getattr(array, "nbytes", 0))
 
 
 @dataclass(frozen=True, slots=True)
 class PackedArray:
-    """Something that is packed of bound arguments: their names, and how many bytes it takes."""
+    """A packed form of bound arguments: their names, and its bytes."""
 
     names: str
     bytes: int
@@ -33,11 +33,11 @@ class PackedArray:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """The bound arguments of a program, by number, and the frame that calls begin with. Never changed.
+    """The bound arguments of a program, by number, and the initial frame of calls. Never changed.
 
-    `shapes` are those of all bound arguments, `given` where they were, `arrays` those arrays that are kept. `raw` and
+    `shapes` are those of all bound arguments, `given` their spans, `arrays` the arrays that are kept. `raw` and
     `addresses` hold what is known before a call; `binder` fills in the rest. `packed` is by the number of the packing,
-    that of constants too. The `token` stands for all of it, and keeps none of it alive.
+    with packed constants too. `token` identifies the binding without keeping it alive.
     """
 
     binder: Binder
@@ -53,11 +53,11 @@ class Binding:
 
     @property
     def kept(self) -> tuple[Span, ...]:
-        """Where the arrays are that are kept."""
+        """The spans of the kept arrays."""
         return tuple([self.given[k] for k in self.arrays])
 
     def everything(self, arrays: Sequence[Any]) -> list[Any]:
-        """All arguments by number; those which are bound and not kept as arrays without elements."""
+        """All arguments by number, with an empty array for each bound argument that is not kept."""
         found: list[Any] = [np.empty(0)] * (len(arrays) + len(self.shapes))
         for number, array in (*self.arrays.items(), *zip(self.binder.places, arrays, strict=True)):
             found[number] = array
@@ -97,14 +97,14 @@ def bind_arrays(constants: Constants, dtypes: Sequence[np.dtype[np.generic]], gi
 
 
 def _packed(artifact: Artifact, number: int, memory: Array) -> PackedArray:
-    """What a packing made, for people."""
+    """Describe packed memory to the user."""
     buffers = [artifact.buffers[slot] for slot in artifact.packings[number].buffers[:-1]]
     names = [artifact.arguments[b.number].name if b.kind == "argument" else b.label for b in buffers]
     return PackedArray(" and ".join(names), memory.nbytes)
 
 
 def known_symbols(artifact: Artifact, arrays: Mapping[int, Array]) -> Mapping[int, int]:
-    """The values of those of the symbols which a call would bring that bound arguments have, by number."""
+    """The values, by number, of those symbols of a call that the bound arguments fix."""
     number = {name: k for k, name in enumerate(artifact.symbols[: len(artifact.raw)])}
     places = enumerate(artifact.raw)
     found = {symbol: arrays[k].shape[axis] for symbol, (k, axis) in places if k in arrays}
@@ -128,7 +128,7 @@ def refuse_donated(artifact: Artifact, given: Iterable[int]) -> None:
 
 
 def check_same(artifact: Artifact, found: Mapping[int, tuple[int, ...]], bound: Mapping[int, tuple[int, ...]]) -> None:
-    """Refuse to replace bound arrays by others than of the same shapes."""
+    """Refuse to replace bound arrays by arrays of other shapes."""
     for number, shape in bound.items():
         if found[number] != shape:
             raise RuntimeShapeError(
@@ -140,9 +140,9 @@ def check_same(artifact: Artifact, found: Mapping[int, tuple[int, ...]], bound: 
 
 @dataclass(frozen=True, slots=True)
 class BoundMemory:
-    """Bytes of bound arguments: of the arrays as they were given, of those that are kept of them, and of packed ones.
+    """Bytes of bound arguments: of the given arrays, of those that are kept, and of packed forms.
 
-    `dropped` are the names of the arguments that are not kept: nothing reads them as they were given.
+    `dropped` are the names of the arguments that are not kept, because nothing reads them unpacked.
     """
 
     given: int
@@ -152,7 +152,7 @@ class BoundMemory:
     arrays: tuple[PackedArray, ...]
 
     def lines(self) -> list[str]:
-        """The same for people."""
+        """The same as lines of text."""
         found = [f"bound: {self.given} bytes given, {self.kept} kept, {self.packed} packed"]
         found += [f"  packed {one.names}: {one.bytes} bytes" for one in self.arrays]
         return [*found, *(f"  dropped {name}: nothing reads it as it was given" for name in self.dropped)]
@@ -161,7 +161,7 @@ class BoundMemory:
 def bound_memory(
     artifact: Artifact, given: Mapping[int, Span], kept: Iterable[Span], packed: tuple[PackedArray, ...] = ()
 ) -> BoundMemory:
-    """What is kept of the arrays that a program was `given`, by number, and what is `packed` of them."""
+    """The memory of bound arguments: spans `given`, by number, spans that are `kept`, and `packed` forms."""
     spans = set(kept)
     dropped = [k for k, span in given.items() if span[1] and span not in spans]
     total = sum(size for _, size in given.values())

@@ -1,4 +1,4 @@
-"""What host calls call: Fourier transforms, linear algebra, and the functions of users."""
+"""Callees of host calls: Fourier transforms, linear algebra, and the functions of users."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ BindRoutine: TypeAlias = Callable[[Routine], Callee]
 
 @dataclass(frozen=True, slots=True)
 class Libraries:
-    """What a device computes host calls with.
+    """The libraries that compute host calls of a device.
 
-    `as_array` sees what a user's function returned as an array there; `on_host` brings arrays to the host and back.
+    `as_array` views what a user's function returned as an array there; `on_host` adds copies to the host and back.
     """
 
     device: str
@@ -37,7 +37,7 @@ class Libraries:
 
 
 def bind_on_host(call: HostCall, threads: int) -> Callee:
-    """What a call of a program for the CPU calls."""
+    """The callee of a host call of a program for the CPU."""
 
     def fft(transform: Transform, rank: int) -> Callee:
         return bind_fft(transform, rank, threads)
@@ -46,7 +46,7 @@ def bind_on_host(call: HostCall, threads: int) -> Callee:
 
 
 def bind(call: HostCall, libraries: Libraries) -> Callee:
-    """What a call calls on a device."""
+    """The callee of a host call on a device."""
     attributes: Mapping[str, Any] = call.attributes
     match call.callee:
         case "fft":
@@ -64,13 +64,13 @@ def bind(call: HostCall, libraries: Libraries) -> Callee:
 
 
 def _users(attributes: Mapping[str, Any], device: str, as_array: Callable[[object], Any]) -> Callee:
-    """Call the function that is registered for a target when the program runs."""
+    """The function registered for a custom call's target, looked up in each run."""
     entries, returns = decoded(attributes["entries"], dtype_of), attributes["returns"]
     call = CustomCall(attributes["target"], entries, attributes["aliases"])
 
     def compute(operands: Sequence[Any], results: Sequence[Any]) -> None:
         for operand in operands:
-            if isinstance(operand, np.ndarray):  # CuPy's arrays can always be written
+            if isinstance(operand, np.ndarray):  # CuPy has no read-only arrays
                 operand.flags.writeable = False
         call.run(device, operands, results[:returns], as_array)
 

@@ -1,4 +1,4 @@
-"""What a program demands of sizes: find the demand that a call breaks, and say so."""
+"""Checks on sizes: find the one that a call violates, and report it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MIRRORED = {"==": "==", "!=": "!=", "<=": ">=", ">=": "<=", "<": ">", ">": "<"}
 
 
 def holds(check: CheckText, symbols: Mapping[str, int]) -> bool:
-    """Whether the sizes meet a demand."""
+    """Whether the sizes satisfy a check."""
     relation = _RELATIONS.get(check.relation)
     if relation is None:
         raise InternalError(f"relation {check.relation!r} in a check, expected one of {', '.join(_RELATIONS)}")
@@ -30,14 +30,14 @@ def holds(check: CheckText, symbols: Mapping[str, int]) -> bool:
 
 
 def verify(artifact: Artifact, symbols: Symbols) -> None:
-    """Raise for the first demand that is not met, in the order of the program."""
+    """Raise `RuntimeShapeError` for the first violated check, in the order of the program."""
     for check in artifact.checks:
         if not holds(check, symbols):
             raise broken(artifact, check, symbols)
 
 
 def verify_layout(artifact: Artifact, symbols: Symbols) -> None:
-    """Raise `InternalError` for the first condition of the layout that the sizes of a call do not meet."""
+    """Raise `InternalError` for the first condition of the memory layout that the sizes of a call violate."""
     for size in artifact.conditions:
         if evaluate(size, symbols) < 0:
             raise InternalError(
@@ -47,10 +47,10 @@ def verify_layout(artifact: Artifact, symbols: Symbols) -> None:
 
 
 def broken(artifact: Artifact, check: CheckText, symbols: Mapping[str, int]) -> RuntimeShapeError:
-    """The error for a demand that is not met: its message with the values, the sizes it is about, and its line."""
+    """The error for a violated check: its message with values, the sizes it depends on, and its source line."""
     message = filled(check.message, [_show(value, symbols) for value in check.values])
     lhs, relation, rhs = check.lhs, check.relation, check.rhs
-    if isinstance(lhs, int) and relation in _MIRRORED:  # a number is expected, not found
+    if isinstance(lhs, int) and relation in _MIRRORED:  # a constant is what is expected, not what was found
         lhs, relation, rhs = rhs, _MIRRORED[relation], lhs
     lines = [message, f"  found {_equation(lhs, symbols)}, expected {relation} {_equation(rhs, symbols)}"]
     if sizes := sizes_of(artifact, (check.lhs, check.rhs)):
@@ -61,7 +61,7 @@ def broken(artifact: Artifact, check: CheckText, symbols: Mapping[str, int]) -> 
 
 
 def sizes_of(artifact: Artifact, sizes: Sequence[SizeExpr]) -> str:
-    """Which dim, or which element, of which argument each size in sizes is, or what it is computed from."""
+    """Where the symbols in sizes come from: a dim or an element of an argument, or a formula."""
     names, defined = list[str](), dict(zip(artifact.symbols[artifact.given :], artifact.definitions, strict=True))
     waiting = list(sizes)
     for size in waiting:
@@ -82,5 +82,5 @@ def _equation(size: SizeExpr, symbols: Mapping[str, int]) -> str:
 def _show(size: SizeExpr, symbols: Mapping[str, int]) -> str:
     try:
         return str(evaluate(size, symbols))
-    except KeyError:  # it builds on a size that this very check guards
+    except KeyError:  # it depends on a size that this check guards
         return "?"

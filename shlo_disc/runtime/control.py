@@ -1,4 +1,4 @@
-"""Loops and branches whose turns are calls of programs: shapes may change from turn to turn."""
+"""Loops and branches whose bodies are programs of their own: shapes may change from iteration to iteration."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Inner(Protocol):
         ...
 
     def execute(self, arrays: Sequence[Any], executor: Executor, *, is_inner: bool) -> tuple[Any, ...]:
-        """Run it; what it returns is kept."""
+        """Run it; the results of an inner program are kept (`Executor.keep`)."""
         ...
 
     def bind(self, given: Mapping[int, Any]) -> Inner:
@@ -34,7 +34,7 @@ class Inner(Protocol):
 
 
 class Single:
-    """A program in one part, as loops and branches call it."""
+    """A program without partitions that a loop or a branch calls."""
 
     def __init__(self, part: Executable) -> None:
         self.parts = (part,)
@@ -44,7 +44,7 @@ class Single:
         return Single(self.parts[0].bind(given))
 
     def execute(self, arrays: Sequence[Any], executor: Executor, *, is_inner: bool) -> tuple[Any, ...]:
-        """Run it; what it returns is kept, as everything is that an inner program returns."""
+        """Run it; the results of an inner program are kept."""
         found = executor.run(self.parts[0], arrays)
         for array in found if is_inner else ():
             executor.keep(array)
@@ -53,13 +53,13 @@ class Single:
 
 @dataclass(frozen=True, slots=True)
 class PartRunner:
-    """Runs a program that knows its sizes. `takes`: which of the inputs it takes, those that are not bound."""
+    """Runs a partition that is one program. `takes`: the numbers of the inputs that are not bound."""
 
     part: Executable
     takes: tuple[int, ...]
 
     def bind(self, given: Mapping[int, Any]) -> tuple[PartRunner, frozenset[int]]:
-        """The same with some inputs bound, by number, and which of them it does not look at any more."""
+        """The same with some inputs bound, and the numbers of those that it no longer takes."""
         takes = tuple([k for k in self.takes if k not in given])
         return PartRunner(self.part.bind(given), takes), frozenset(given)
 
@@ -69,13 +69,13 @@ class PartRunner:
         return (self.part,)
 
     def __call__(self, inputs: Sequence[Any], owned: Sequence[int], executor: Executor) -> tuple[Any, ...]:
-        """Its results."""
+        """The results of the program."""
         del owned
         return executor.run(self.part, [inputs[k] for k in self.takes])
 
 
 class LoopRunner:
-    """Runs a loop. What is carried stays on the device; the predicate is waited for."""
+    """Runs a loop. Carried values stay on the device; the host waits for the predicate."""
 
     def __init__(self, loop: Loop, condition: Inner, body: Inner) -> None:
         self.loop, self.condition, self.body = loop, condition, body
@@ -89,7 +89,7 @@ class LoopRunner:
         self._overwritten = [k for k in overwritten(loop.body.artifact) if k < self._carried]
 
     def bind(self, given: Mapping[int, Any]) -> tuple[LoopRunner, frozenset[int]]:
-        """The same with inputs bound that are the same in every turn, and which these are."""
+        """The same with loop-invariant inputs bound, and the numbers of these."""
         captured = {k: value for k, value in given.items() if k >= self._carried}
         bound = copy(self)
         bound.condition = _bind_taken(self.condition, self.loop.condition.takes, captured)
@@ -104,14 +104,14 @@ class LoopRunner:
         return (*self.condition.parts, *self.body.parts)
 
     def __call__(self, inputs: Sequence[Any], owned: Sequence[int], executor: Executor) -> tuple[Any, ...]:
-        """What is carried after the last turn, in arrays of its own. Nobody else needs the inputs numbered `owned`.
+        """The carried values after the last iteration, in fresh memory or that of inputs numbered `owned`.
 
-        An array that a turn leaves is overwritten in the next one where that saves memory.
+        An array that one iteration returns is overwritten in the next one where that saves memory.
         """
         part, body, arguments = self.body.parts[0], self.body, self.loop.body.artifact.arguments
         count, (asked, takes) = self._carried, self.takes
         values = list(inputs)
-        for k, argument, is_read in self.captured:  # the same in every turn: looked at once
+        for k, argument, is_read in self.captured:  # loop-invariant: converted once
             values[k] = part.settled(argument, values[k], is_read=is_read)
         shared = Counter(map(id, inputs))
         own = [k in owned and shared[id(inputs[k])] == 1 for k in range(count)]
@@ -136,20 +136,20 @@ class LoopRunner:
         if not turn:
             carried = [x if own[k] else part.copied(arguments[k], x) for k, x in enumerate(carried)]
         for array in carried if turn else ():
-            executor.release(array)  # whoever takes them keeps them
+            executor.release(array)  # the caller keeps them if they are needed
         return (*carried, _sizes(carried, self.loop.sized))
 
 
 @dataclass(frozen=True, slots=True)
 class BranchRunner:
-    """Runs one of several programs. The index is waited for. `takes`: which inputs each takes."""
+    """Runs one of several programs. The host waits for the index. `takes`: the inputs of each."""
 
     branches: Branches
     programs: tuple[Inner, ...]
     takes: tuple[tuple[int, ...], ...]
 
     def bind(self, given: Mapping[int, Any]) -> tuple[BranchRunner, frozenset[int]]:
-        """The same with inputs bound, the index excepted, and which these are."""
+        """The same with inputs bound, except the index, and the numbers of these."""
         bound = {k: value for k, value in given.items() if k}
         pairs = zip(self.programs, self.branches.branches, strict=True)
         programs = tuple([_bind_taken(program, branch.takes, bound) for program, branch in pairs])
@@ -162,7 +162,7 @@ class BranchRunner:
         return tuple([part for program in self.programs for part in program.parts])
 
     def __call__(self, inputs: Sequence[Any], owned: Sequence[int], executor: Executor) -> tuple[Any, ...]:
-        """The results of the branch that runs; nothing else is looked at."""
+        """The results of the branch that runs; inputs of other branches are not read."""
         del owned
         last = len(self.programs) - 1
         index = self.parts[0].read(inputs[0])
@@ -173,12 +173,12 @@ class BranchRunner:
         except RuntimeShapeError as error:
             raise RuntimeShapeError(f"{error}\n  in {branch.name}") from error
         for array in found:
-            executor.release(array)  # whoever takes them keeps them
+            executor.release(array)  # the caller keeps them if they are needed
         return (*found, _sizes(found, self.branches.sized))
 
 
 def _bind_taken(program: Inner, takes: Sequence[int], given: Mapping[int, Any]) -> Inner:
-    """A program with those of a partition's inputs bound that it takes."""
+    """Bind those of a partition's inputs that a program takes."""
     return program.bind({place: given[k] for place, k in enumerate(takes) if k in given})
 
 
@@ -190,7 +190,7 @@ def overwritten(artifact: Artifact) -> frozenset[int]:
 
 
 def read_of(callee: Callee) -> frozenset[int]:
-    """The numbers of those of a partition's inputs of which a program that it calls reads sizes."""
+    """The numbers of those inputs of a partition from whose elements a callee reads sizes."""
     return frozenset(callee.takes[k] for k in _arguments_read(callee.artifact))
 
 

@@ -1,4 +1,4 @@
-"""Which schedule each product of a call takes: for the sizes that a user names, or call by call."""
+"""The schedule that each matrix product takes: at sizes that a user names, or logged call by call."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from shlo_disc.schedules.candidates import Candidate
 from shlo_disc.schedules.model import Shape, cost, occupancy, seconds, waste
 from shlo_disc.size_expr import evaluate
 
-_LEAST_RUNS, _PATIENCE = 5, 0.05  # of a launch that is measured; seconds
+_LEAST_RUNS, _PATIENCE = 5, 0.05  # at least, of a launch that is measured: runs, seconds
 _CALLS_KEPT = 1 << 16
-_ABSENT = ("packed", "null")  # buffers that are there only for what is bound
+_ABSENT = ("packed", "null")  # kinds of buffers that exist only for bound arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Log(deque[tuple[ScheduleChoice, ...]]):
 
 
 class TracingDriver:
-    """A driver that notes the choices of each call. C does not run the program by itself then: each call comes here."""
+    """A driver that logs the choices of each call. It has no entry in C, so that every call passes through it."""
 
     def __init__(self, artifact: Artifact, driver: Driver, log: Log) -> None:
         self.kind: Literal["c", "vm"] = driver.kind
@@ -62,14 +62,14 @@ class TracingDriver:
     def run(
         self, arguments: Pointers, results: Pointers, plan: CallPlan, arena: ctypes.c_void_p, owner: object = None
     ) -> None:
-        """As without tracing, and note the choices."""
+        """As without tracing, and log the choices."""
         symbols = dict(zip(self._artifact.symbols, plan.symbols, strict=False))
         self._log.append(tuple(_choice(one, symbols) for one in selections(self._artifact)))
         self._driver.run(arguments, results, plan, arena, owner)
 
 
 def selections(artifact: Artifact) -> Iterator[Selection]:
-    """Of all products that the artifact's steps launch, in the order of the text."""
+    """The selections of all products that the artifact's steps launch, in the order of the text."""
     for step in leaves(artifact.steps):
         if isinstance(step, Launch):
             yield from step.selections
@@ -89,14 +89,14 @@ def shape_of(selection: Selection, symbols: Mapping[str, int]) -> Shape:
 
 
 def candidate_of(selection: Selection, symbols: Mapping[str, int]) -> Candidate | None:
-    """What a product takes in one call; None if the prelude chooses."""
+    """The candidate that a product takes in one call; None if the prelude chooses."""
     return selection.candidates[evaluate(selection.number, symbols)] if selection.candidates else None
 
 
 def explain_dispatch(artifact: Artifact, program: LoadedProgram, runtime: Runtime, sizes: Mapping[str, int]) -> str:
-    """For each product at these sizes: what it takes, why, and how long that is expected to take and takes.
+    """Text about each product at these sizes: its schedule, the reason, and predicted and measured time.
 
-    Measured is the whole launch, on arrays of its own: with what is computed on the way into the product and out of it.
+    The whole launch is measured, on arrays of its own, with the prologue and epilogue of the product.
     """
     symbols = symbols_at(artifact, sizes)
     lines = [f"products at {', '.join(f'{name}={value}' for name, value in sizes.items()) or 'all sizes'}"]
@@ -132,7 +132,7 @@ def _product(selection: Selection, symbols: Mapping[str, int]) -> Iterator[str]:
 
 
 def _duration(value: float) -> str:
-    """Seconds, for people.
+    """Format seconds.
 
     >>> _duration(2.5e-6), _duration(0.0123)
     ('2.5 us', '12.3 ms')
@@ -143,7 +143,7 @@ def _duration(value: float) -> str:
 def _measure(
     artifact: Artifact, program: LoadedProgram, runtime: Runtime, step: Launch, symbols: Mapping[str, int]
 ) -> float:
-    """The least seconds of a launch on zeros."""
+    """The seconds of a launch on zeros: the least of several runs."""
     buffers = [artifact.buffers[slot] for slot in step.buffers]
     arrays = [None if one.kind in _ABSENT else aligned(max(1, evaluate(one.size, symbols))) for one in buffers]
     for array in arrays:

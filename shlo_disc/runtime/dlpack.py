@@ -1,6 +1,6 @@
-"""Read what an array hands out by DLPack (version 0), for memory that NumPy cannot see.
+"""Read the DLPack capsule (version 0) of an array whose memory NumPy cannot access.
 
-The struct is that of dlpack.h. The capsule is never consumed: who holds it holds the memory.
+The struct is that of dlpack.h. The capsule is never consumed: a reference to it keeps the memory alive.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ArrayView:
 
 
 def read(array: object, stream: int | None) -> ArrayView:
-    """See the memory of `array`, ready for work on `stream` (DLPack's number: 1 is CUDA's default stream)."""
+    """View the memory of `array`, ready for work on `stream` (DLPack's number: 1 is CUDA's default stream)."""
     capsule: object = cast("Any", array).__dlpack__(stream=stream)
     data, _, _, rank, code, bits, lanes, dims, steps, offset = _TENSOR.unpack(
         ctypes.string_at(_pointer(capsule, b"dltensor"), _TENSOR.size)

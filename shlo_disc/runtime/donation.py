@@ -1,8 +1,8 @@
-"""Arguments whose memory a call may overwrite: taken where nobody else can see it, else copied first.
+"""Donated arguments: a call overwrites their memory where it is not shared, else a copy.
 
-Taken is the memory of a plain NumPy array (on a device: of an array of its library) that is writable, starts at 16
-bytes as their own do, and overlaps no other argument. What JAX or DLPack lend may be shared: it is copied, and so is
-everything else. A call computes the same in both cases.
+Overwritten is the memory of a plain NumPy array (on a device: of an array of its library) that is writable, aligned to
+16 bytes, and overlaps no other argument. Memory of JAX or by DLPack may be shared: it is copied, and so is everything
+else. Results are the same in both cases.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _ALIGNMENT = 16  # bytes: enough for an element of any dtype
 def take(
     donations: Sequence[Donation], given: Sequence[object], bound: Sequence[Array], addresses: Pointers
 ) -> Mapping[int, Array]:
-    """The bytes to overwrite, by the number of the argument; `addresses` become those of copies where one is needed.
+    """The bytes to overwrite, by argument number; `addresses` is updated where a copy is made.
 
-    `bound` are the arrays that a call was `given`, as the program takes them.
+    `bound` are the `given` arrays as the program takes them.
     """
     found = dict[int, Array]()
     starts = [addresses[k] or 0 for k in range(len(bound))]
@@ -44,9 +44,9 @@ def take(
 def own(
     donations: Sequence[Donation], places: Sequence[int], given: Sequence[object], arrays: tuple[Array, ...]
 ) -> tuple[Array, ...]:
-    """The arrays, those that were converted, with copies of those donated which were lent by another library.
+    """The converted arrays, with copies of donated ones that another library may share.
 
-    `places` are the numbers of the arguments among all.
+    `places` are the argument numbers of the arrays.
     """
     donated = {places.index(donation.argument) for donation in donations}
     lent = {k for k in donated if type(given[k]) is not np.ndarray}

@@ -48,7 +48,7 @@ class CallPlan:
 
 
 class Sizes(NamedTuple):
-    """What the program computes of the sizes of its arguments."""
+    """Derived sizes of one call."""
 
     symbols: Words
     shapes: tuple[tuple[int, ...], ...]  # of the results
@@ -59,7 +59,7 @@ class Driver(Protocol):
     """Runs a program whose arrays are bound."""
 
     kind: Literal["c", "vm"]
-    entry_point: NativeProgram | None  # how C runs the program by itself, if it can
+    entry_point: NativeProgram | None  # for calls that C serves alone, if it can
     constants: Constants
 
     def plan(self, raw: tuple[int, ...]) -> CallPlan:
@@ -71,9 +71,9 @@ class Driver(Protocol):
     ) -> None:
         """Fill the results. Releases the GIL.
 
-        `arguments` are followed by the addresses of what is packed, null where nothing is.
-        `owner` keeps all memory of the call alive for the arrays that host calls get. What these raise is raised.
-        Raises `MemoryError` if there is no scratch memory; then the results hold anything.
+        The addresses of packed operands follow `arguments`, null where an operand is not packed. `owner` keeps all
+        memory of the call alive for the arrays that host calls get. Exceptions of host calls propagate. Raises
+        `MemoryError` if there is no scratch memory; the results are undefined then.
         """
         ...
 
@@ -123,7 +123,7 @@ def calls_on_host(artifact: Artifact, runtime: Runtime) -> HostCalls | None:
 def sizes_in_c(artifact: Artifact, shlo_plan: Native, raw: tuple[int, ...]) -> Sizes:
     """The sizes of a call, from the host program's `shlo_plan`. Raises like `sizes_in_python`.
 
-    What is read from arrays may be anything: it is checked here, in exact integers.
+    Sizes read from elements of arrays may have any value: they are checked here, in exact integers.
     """
     _refuse_large(artifact, raw)
     if artifact.unbacked_sizes:
@@ -140,10 +140,10 @@ def sizes_in_c(artifact: Artifact, shlo_plan: Native, raw: tuple[int, ...]) -> S
 
 
 def sizes_in_python(artifact: Artifact, raw: tuple[int, ...]) -> Sizes:
-    """The same, from the formulas.
+    """The same, evaluated in Python.
 
-    Raises `RuntimeShapeError` for a broken demand and for an array that does not fit into 64 bits, `MemoryError` for
-    temporaries that do not, and `InternalError` where the layout of the buffers does not hold.
+    Raises `RuntimeShapeError` for a violated check and for an array that does not fit into 64 bits, `MemoryError` for
+    temporaries that do not, and `InternalError` for a violated condition of the memory layout.
     """
     _refuse_large(artifact, raw)
     symbols = Symbols(artifact, raw)
@@ -156,7 +156,7 @@ def sizes_in_python(artifact: Artifact, raw: tuple[int, ...]) -> Sizes:
 
 
 def _refuse_large(artifact: Artifact, raw: tuple[int, ...]) -> None:
-    """Refuse sizes that are no i32, or nearly so: all arithmetic of sizes relies on it."""
+    """Refuse sizes that are too large for i32, or nearly so: all arithmetic of sizes relies on this."""
     for size, (argument, axis) in zip(raw, artifact.raw, strict=False):
         if size > LARGEST_SIZE:
             raise RuntimeShapeError(
@@ -179,7 +179,7 @@ def _shapes(artifact: Artifact, dims: list[int]) -> tuple[tuple[int, ...], ...]:
 
 
 def allot(artifact: Artifact, sizes: Sizes) -> CallPlan:
-    """What to allocate on the host."""
+    """The plan of a call on the host: its sizes, and what to allocate."""
     outputs: list[Output] = []
     for result, shape in zip(artifact.results, sizes.shapes, strict=True):
         dtype = dtype_of(result.dtype)

@@ -1,4 +1,4 @@
-"""The way into a program that crosses into C once per call; see `call.h` of the CPU's prelude."""
+"""The entry of a program, which crosses into C once per call; see `call.h` of the CPU's prelude."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ Quick = Callable[..., Any]
 
 _BUCKETS = 1024
 _PLANS_KEPT = 4096
-_MOST_ARRAYS = 2000  # what a call finds of them is on the stack: up to 130 bytes each
-_FORMATS = {  # of a buffer, by the kind of a dtype and its bytes
+_MOST_ARRAYS = 2000  # each takes up to 130 bytes of a call's stack
+_FORMATS = {  # of the buffer protocol, by the kind of a dtype and its bytes
     "b1": b"?", "i1": b"b", "i2": b"h", "i4": b"i", "i8": b"q", "u1": b"B", "u2": b"H", "u4": b"I", "u8": b"Q",
     "f2": b"e", "f4": b"f", "f8": b"d", "c8": b"Zf", "c16": b"Zd",
 }  # fmt: skip
 
 
 class _EntryPlan(ctypes.Structure):
-    """`ShloPlan` of call.h, its own owner: it refers to all that it points to."""
+    """`ShloPlan` of call.h. It is its own `owner`: it keeps alive all that it points to."""
 
     _fields_ = [
         ("next", c_void_p),
@@ -81,7 +81,7 @@ class _Entry(ctypes.Structure):
         ("calls", POINTER(c_int64)),
         ("buckets", POINTER(c_void_p)),
     ]
-    kept: tuple[object, ...]  # what it refers to besides
+    kept: tuple[object, ...]  # other objects that have to stay alive
     plans: dict[bytes, _EntryPlan]
 
 
@@ -99,7 +99,7 @@ class _Signature(ctypes.Structure):
 
 @dataclass(frozen=True, slots=True)
 class NativeProgram:
-    """A program that C runs by itself: where its `shlo_run` is, and what that takes besides the arrays of a call."""
+    """A program that C runs alone: the address of `shlo_run`, and its arguments that are the same in all calls."""
 
     run: int
     constants: Pointers
@@ -109,15 +109,16 @@ class NativeProgram:
 
 
 class Entry:
-    """Functions of Python that run a program in C; `NotImplemented` is what they return if Python has to help.
+    """Python callables that run a program in C; they return `NotImplemented` for calls that Python has to prepare.
 
-    `flat` takes a tuple of arrays and returns one of NumPy's arrays, or None if only the plan of the sizes is missing.
+    `flat` takes a tuple of arrays and returns a tuple of NumPy arrays, or None if only the plan of the sizes is
+    missing.
     """
 
     def __init__(
         self, artifact: Artifact, binding: Binding, program: NativeProgram, runtime: Runtime, calls: Words
     ) -> None:
-        """`calls` counts those that are served."""
+        """`calls` counts the calls that are served."""
         dtypes = [dtype_of(argument.dtype) for argument in artifact.arguments]
         self._results = tuple([dtype_of(result.dtype) for result in artifact.results])
         self._library = runtime.library
@@ -149,7 +150,7 @@ class Entry:
 
     @property
     def arguments(self) -> int:
-        """How many arrays a call brings."""
+        """How many arrays a call supplies."""
         return len(self._binding.binder.places)
 
     @property
@@ -158,10 +159,10 @@ class Entry:
         return len(self._results)
 
     def tree(self, given: object, result: object, kept: Sequence[int]) -> Quick | None:
-        """A function of pytrees, which returns a pytree of JAX's arrays if it gets one of them, else of NumPy's.
+        """A callable on pytrees; it returns a pytree of JAX arrays if it gets any, else of NumPy arrays.
 
-        `given` are the positional arguments and `result` is the result, with the numbers of the leaves in their places;
-        the program takes the leaves that are `kept`. None if they are made of anything but tuples, lists and dicts.
+        `given` (the positional arguments) and `result` have the numbers of leaves in the places of these; the program
+        takes the leaves that are `kept`. None if they have other containers than tuples, lists and dicts.
         """
         into, out = read_tree(given), read_tree(result)
         if into is None or out is None or out.leaves != tuple(range(len(self._results))):
@@ -176,13 +177,13 @@ class Entry:
         """From now on serve calls with the raw sizes in `key`."""
         if (plan := self._entry.plans.get(key)) is None:
             plan = self._new_plan(key, symbols, shapes, arena_bytes)
-        # Again if it is known already: of an earlier time without memory nobody knows whether it came so far.
+        # Also for a known plan: an earlier attempt may have run out of memory before it was added.
         self._library.shlo_add_plan(ctypes.byref(self._entry), ctypes.byref(plan))
 
     def _new_plan(
         self, key: bytes, symbols: Words, shapes: tuple[tuple[int, ...], ...], arena_bytes: int
     ) -> _EntryPlan:
-        """A plan that lives as long as C may know it."""
+        """A plan that lives as long as C may refer to it."""
         if len(self._entry.plans) >= _PLANS_KEPT:
             self._library.shlo_forget_plans(ctypes.byref(self._entry))
             self._entry.plans.clear()
@@ -198,7 +199,7 @@ class Entry:
         return plan
 
     def know_jax(self, kind: type) -> None:
-        """From now on also take arrays of JAX's own type, and return such."""
+        """Take JAX arrays, too, from now on, and return them."""
         if not self._knows_jax:
             teach_jax(self._library, kind)
             self._knows_jax = True
@@ -214,7 +215,7 @@ class Entry:
 
 
 def refusal(artifact: Artifact, runtime: Runtime) -> str | None:
-    """Why calls of a program cannot cross into C once, if they cannot."""
+    """Why one crossing into C cannot serve a call of a program; None if it can."""
     count = len(artifact.arguments) + len(artifact.results)
     return f"found {count} arrays, expected at most {_MOST_ARRAYS}" if count > _MOST_ARRAYS else runtime.refusal
 
@@ -229,7 +230,7 @@ def open_entry(
 
 
 def _beginning(binding: Binding, owner: object) -> Callable[[object, object], Session]:
-    """What C gets the session of a call from: it keeps all memory of the call alive for the arrays of host calls."""
+    """A factory of sessions for C: each keeps all memory of its call alive for the arrays of host calls."""
     return lambda arena, arrays: Session(memory_of((binding, owner, arena, arrays)))
 
 

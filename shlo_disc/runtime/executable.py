@@ -1,4 +1,4 @@
-"""What a program that is ready to run can do, whichever device it is on."""
+"""The interface of a program that is ready to run, on any device."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shlo_disc.runtime.steps import Observer
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What an executable did so far."""
+    """Counters and times of an executable."""
 
     compilations: int
     calls: int
@@ -25,13 +25,13 @@ class Stats:
     seconds: Mapping[str, float]  # of each stage of the compiler
     driver: Literal["c", "vm"] = "c"  # what runs the host program
     graphs: int = 0  # graphs of launches that were recorded
-    replays: int = 0  # calls that were one launch of a graph
+    replays: int = 0  # calls that launched one graph
 
 
 class Executable(Protocol):
     """Runs one artifact at any sizes. May be called from several threads at once.
 
-    Arrays are those of the device's library. Arguments may be bound, by number: calls bring the others.
+    Arrays are those of the device's library. Arguments may be bound, by number: calls supply the others.
     """
 
     artifact: Artifact
@@ -54,7 +54,7 @@ class Executable(Protocol):
     ) -> tuple[object, ...]:
         """Run this, or `run`, and return arrays of the library that the arguments came from.
 
-        `of_jax`: some argument that is bound elsewhere is an array of JAX.
+        `of_jax`: an argument that is bound elsewhere is a JAX array.
         """
         ...
 
@@ -71,31 +71,31 @@ class Executable(Protocol):
         ...
 
     def explain_dispatch(self, sizes: Mapping[str, int]) -> str:
-        """What each product takes at these sizes, and how long that is. Raises `ShloDiscError` if it is not known."""
+        """The schedule and time of each product at these sizes. Raises `ShloDiscError` if they are not known."""
         ...
 
     def copied(self, argument: Argument, value: Any) -> Any:
-        """An array of the caller's as this program would take it, in memory of its own."""
+        """A copy of a caller's array, converted to what this program takes."""
         ...
 
     def prepared(self, argument: Argument, value: Any) -> Any:
-        """An array as the program takes it, to be bound in several parts."""
+        """An array converted to what the program takes, to be bound in several parts."""
         ...
 
     def settled(self, argument: Argument, value: Any, *, is_read: bool) -> Any:
-        """An array that many calls take, as they take it: where its elements are read (`is_read`), on the host."""
+        """An array converted once for many calls; on the host if its elements are read (`is_read`)."""
         ...
 
     def read(self, value: Any) -> int:
-        """The only element of an integer; one that is not on the host is waited for."""
+        """The only element of an integer array; waits for it if it is not on the host."""
         ...
 
     def upload(self, array: NDArray[Any]) -> Any:
-        """A copy of an array in the memory that kernels compute in, as calls take it."""
+        """A copy of an array in the memory of kernels, as calls take it."""
         ...
 
     def download(self, value: Any) -> NDArray[Any]:
-        """The array that `upload` or a call has given, on the host."""
+        """An array that `upload` or a call returned, on the host."""
         ...
 
     @property
@@ -105,7 +105,7 @@ class Executable(Protocol):
 
     @property
     def entry(self) -> Entry | None:
-        """The function of C that serves a whole call, if there is one."""
+        """The entry in C that serves whole calls, if there is one."""
         ...
 
     @property
@@ -125,15 +125,15 @@ class Executable(Protocol):
 
     @property
     def kept(self) -> tuple[Span, ...]:
-        """Where the bound arrays are that calls read as they are."""
+        """The spans of the bound arrays that calls read unpacked."""
         ...
 
     @property
     def packed(self) -> tuple[PackedArray, ...]:
-        """What is packed of bound arguments."""
+        """The packed forms of bound arguments."""
         ...
 
     @property
     def bound_memory(self) -> BoundMemory:
-        """What the bound arguments take."""
+        """The memory of the bound arguments."""
         ...

@@ -1,4 +1,4 @@
-"""Executors of the programs of a call that runs several: they run, trace or measure each."""
+"""Executors for calls of several programs: run, trace or measure each."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from shlo_disc.runtime.steps import Observer
 
 
 class Executor:
-    """Runs programs. `keep` and `release` say which arrays are temporaries of the whole call."""
+    """Runs programs. `keep` and `release` delimit the lifetimes of temporaries of the whole call."""
 
     def run(self, part: Executable, inputs: Sequence[Any]) -> tuple[Any, ...]:
         """The results of one program."""
         return part(inputs)
 
     def keep(self, array: Any) -> None:
-        """An array stays for another program."""
+        """Note that an array stays alive for another program."""
 
     def release(self, array: Any) -> None:
-        """No program needs an array any more that was kept."""
+        """Note that no program needs a kept array any more."""
 
 
 class TracingExecutor(Executor):
-    """Runs programs on the VM, and shows every step."""
+    """Runs programs on the VM, and calls an observer after every step."""
 
     def __init__(self, observe: Observer) -> None:
         self._observe = observe
@@ -37,7 +37,7 @@ class TracingExecutor(Executor):
 
 
 class MeasuringExecutor(Executor):
-    """Runs programs, and finds the most bytes of temporaries at a time: an arena, and what is kept."""
+    """Runs programs, and measures the peak of temporaries in bytes: the arena and kept arrays."""
 
     def __init__(self) -> None:
         self.peak = 0
@@ -45,17 +45,17 @@ class MeasuringExecutor(Executor):
 
     def run(self, part: Executable, inputs: Sequence[Any]) -> tuple[Any, ...]:
         """The results of one program."""
-        self._arena = part.arena_bytes(inputs)  # before: the program may overwrite what sizes are read from
+        self._arena = part.arena_bytes(inputs)  # before the run, which may overwrite what sizes are read from
         self.peak = max(self.peak, self._arena + self._held)
         return part(inputs)
 
     def keep(self, array: Any) -> None:
-        """An array stays; it is there before the arena goes."""
+        """Count an array that stays; it exists beside the arena."""
         self._held += _bytes(array)
         self.peak = max(self.peak, self._arena + self._held)
 
     def release(self, array: Any) -> None:
-        """An array that was kept goes."""
+        """Discount an array that was kept."""
         self._held -= _bytes(array)
 
 

@@ -17,17 +17,17 @@ from shlo_disc.runtime.interop import Array
 Transform: TypeAlias = Literal["FFT", "IFFT", "RFFT", "IRFFT"]
 Way: TypeAlias = Callable[[Array, Array], object]
 """Fills its second array with the transform of the first."""
-_NOT_SCALED, _BY_LENGTH = 0, 2  # what pocketfft divides the result by
-_SHARED = 1 << 21  # steps (`_steps`) that pay for starting threads: they take 180 us, and starting two 60 to 80
-_LARGE = 1 << 15  # elements: columns of fewer stay in a first-level cache
-_TWO_SETS = 2048  # bytes: addresses so far apart share two sets of a first-level cache
+_NOT_SCALED, _BY_LENGTH = 0, 2  # pocketfft's codes of what it divides the result by
+_SHARED = 1 << 21  # steps (`_steps`) from which threads pay off: these take 180 us, starting two threads 60 to 80
+_LARGE = 1 << 15  # elements: the columns of smaller arrays stay in a first-level cache
+_TWO_SETS = 2048  # bytes: addresses at this stride fall into two sets of a first-level cache
 _CACHE_LINE = 64  # bytes
 _SIDE_BY_SIDE = 4  # lines of complex64 in one of pocketfft's vectors
-_CONJUGATED = 512  # elements from which on two conjugations, of 0.3 us each, pay
+_CONJUGATED = 512  # elements from which two conjugations, of 0.3 us each, pay off
 
 
 def bind_fft(transform: Transform, rank: int, threads: int) -> Callee:
-    """What computes a transform of the last `rank` dimensions. Raises `ToolchainError` without SciPy."""
+    """A function that transforms the last `rank` dimensions. Raises `ToolchainError` without SciPy."""
     pocketfft()
 
     @lru_cache(maxsize=256)
@@ -44,7 +44,7 @@ def bind_fft(transform: Transform, rank: int, threads: int) -> Callee:
 def _way(
     transform: Transform, rank: int, threads: int, shape: tuple[int, ...], found: tuple[int, ...], item: int
 ) -> Way:
-    """How arrays of a shape are transformed into arrays of another, whose elements have `item` bytes."""
+    """A function that transforms arrays of one shape into arrays of another, whose elements have `item` bytes."""
     forward = transform in {"FFT", "RFFT"}
     scale = _NOT_SCALED if forward else _BY_LENGTH
     to_complex, from_real, to_real = pocketfft()
@@ -68,10 +68,10 @@ def _way(
         case _ if not math.prod(found):
             return _nothing
         case "FFT" | "IFFT" if rank > 1 and elements >= _LARGE and shape[-1] * item % _TWO_SETS == 0:
-            # Of 1024 x 1024 complex64 (Zen 5) the columns take 1.76 ms in padded memory, and 4.03 ms 8 KiB apart.
+            # 1024 x 1024 complex64 (Zen 5): columns take 1.76 ms in padded memory, 4.03 ms at a stride of 8 KiB.
             return in_padded_memory
         case "IFFT" if rank == 1 and item == 8 and _CONJUGATED <= elements < _SIDE_BY_SIDE * shape[-1]:
-            # Lines of complex64 that are not side by side take up to 1.5 times as long backwards as forwards.
+            # Lines of complex64 that fill no vector take up to 1.5 times as long backwards as forwards.
             return by_conjugates
         case "FFT" | "IFFT":
             return lambda x, found: to_complex(x, axes, forward, scale, found, workers)
@@ -82,12 +82,12 @@ def _way(
 
 
 def _nothing(_x: Array, _found: Array) -> None:
-    """A transform without elements."""
+    """Do nothing: the result has no elements."""
 
 
 @lru_cache(maxsize=1024)
 def _steps(length: int) -> int:
-    """What each element of a line costs, in about 0.09 ns: it meets as many others as each prime factor says.
+    """The cost of each element of a line, in units of about 0.09 ns: the sum of the length's prime factors.
 
     A length with a large prime factor is computed by three transforms of more than twice its size (Bluestein).
     """
@@ -107,9 +107,10 @@ def _padded(found: Array) -> Array:
 
 @lru_cache(maxsize=1)
 def pocketfft() -> tuple[Callable[..., object], Callable[..., object], Callable[..., object]]:
-    """The functions below `scipy.fft`, which write where they are told to.
+    """The internal functions of `scipy.fft`, which take the array to write to.
 
-    Its own ones return fresh arrays, and take 5 us longer. A SciPy that has moved them is served by its own ones.
+    The public ones return fresh arrays, and take 5 us longer. They are the fallback if SciPy has moved the internal
+    ones.
     """
     try:
         fft = cast("Any", import_module("scipy.fft"))
@@ -126,10 +127,10 @@ def pocketfft() -> tuple[Callable[..., object], Callable[..., object], Callable[
 
 
 def _public(fft: Any) -> tuple[Callable[..., object], Callable[..., object], Callable[..., object]]:
-    """The same with what `scipy.fft` documents."""
+    """The same with the public functions of `scipy.fft`."""
 
     def to_complex(x: Array, axes: Sequence[int], forward: bool, scale: int, out: Array, workers: int) -> None:
-        norm = "forward" if forward == (scale == _BY_LENGTH) else "backward"  # what `fft` and `ifft` call their scales
+        norm = "forward" if forward == (scale == _BY_LENGTH) else "backward"  # `fft`'s names of scales
         out[...] = (fft.fftn if forward else fft.ifftn)(x, axes=axes, norm=norm, workers=workers)
 
     def from_real(x: Array, axes: Sequence[int], _forward: bool, _scale: int, out: Array, workers: int) -> None:

@@ -1,4 +1,4 @@
-"""Host calls: how a running program calls functions of Python, and how what they raise gets out of it."""
+"""Host calls: calls of Python functions from a running program, and the propagation of their exceptions."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ View: TypeAlias = Callable[[int, tuple[int, ...], np.dtype[np.generic], object],
 """The array at an address, of a shape and a dtype, that keeps an object alive."""
 
 _WORDS = ctypes.POINTER(ctypes.c_int64)
-_DONE, _RAISED = 1, 0  # 0 is also what ctypes returns if it cannot even call
+_DONE, _RAISED = 1, 0  # ctypes returns 0, too, if it cannot make the call
 
 
 class AddressSpace(ctypes.c_uint8 * sys.maxsize):
-    """All memory from address 1 on, as a buffer to make arrays on: the base of each of them, so it lives as they do.
+    """All memory from address 1 on, as a buffer that is the base of arrays.
 
-    Its `owner` therefore lives as long as any array on it.
+    Arrays keep their base alive, and so its `owner`.
     """
 
     owner: object
 
 
 def memory_of(owner: object) -> AddressSpace:
-    """Memory that is there as long as `owner` is."""
+    """An address space whose arrays keep `owner` alive."""
     memory = AddressSpace.from_address(1)
     memory.owner = owner
     return memory
 
 
 def view_on_host(address: int, shape: tuple[int, ...], dtype: np.dtype[np.generic], memory: object) -> Array:
-    """An array in this process; `memory` is an `AddressSpace`. What has no elements may be nowhere."""
+    """View memory of this process as an array; `memory` is an `AddressSpace`. Without elements, `address` may be 0."""
     return np.ndarray(shape, dtype, memory, address - 1 if address else 0)  # pyright: ignore[reportArgumentType]  # a buffer
 
 
 class Session:
-    """One run of a program that has host calls: what keeps its memory, and the error that ended it."""
+    """One run of a program with host calls: what keeps its memory alive, and the error that ended it."""
 
     __slots__ = ("_error", "memory")
 
@@ -71,12 +71,12 @@ class Session:
         try:
             raise error
         finally:
-            del error  # it refers to this frame
+            del error  # its traceback refers to this frame: no reference cycle
 
 
 @dataclass(frozen=True, slots=True)
 class _Site:
-    """A call of the program, ready to be made."""
+    """A host call of the program, ready to be made."""
 
     callee: Callee
     slots: tuple[Slot, ...]
@@ -88,7 +88,7 @@ class _Site:
 
 
 class HostCalls:
-    """The host calls of one program. `function` is what its generated code calls: a `ShloHostCall`."""
+    """The host calls of one program. `function` is the callback of its generated code: a `ShloHostCall`."""
 
     def __init__(self, artifact: Artifact, bind: Callable[[HostCall], Callee], view: View) -> None:
         self._view = view
@@ -101,7 +101,7 @@ class HostCalls:
         self._call(site, [*map(buffers.address, site.slots)], [*map(buffers.shape, site.slots)], memory)
 
     def _enter(self, session: Session, number: int, buffers: Any, dims: Any) -> int:
-        """Make a call for generated code. Nothing may be raised into it."""
+        """Make a call for generated code, through which no exception may pass."""
         try:
             site = self._sites[number]
             sizes = dims[: site.all_dims]

@@ -1,4 +1,4 @@
-"""Arrays of other libraries: seen as NumPy on the way in, as JAX on the way out, without a copy."""
+"""Arrays of other libraries without a copy: arguments become NumPy arrays, results JAX arrays."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HOST_DEVICES = {1: "CPU", 3: "CUDA host", 11: "ROCm host", 13: "CUDA managed"} 
 
 @runtime_checkable
 class DLPackArray(Protocol):
-    """An array that hands out its memory by DLPack."""
+    """An array that exports its memory by DLPack."""
 
     def __dlpack__(self) -> object: ...
 
@@ -28,7 +28,7 @@ class DLPackArray(Protocol):
 
 
 def kind_of(array: object) -> Kind:
-    """Whose array this is. JAX is never imported for the answer."""
+    """The library that an array belongs to. JAX is never imported for this."""
     return _kind_of_type(type(array))
 
 
@@ -46,7 +46,7 @@ def _kind_of_type(kind: type) -> Kind:
 
 
 def jax_types(arrays: Sequence[object]) -> frozenset[type]:
-    """Those types of the arrays of a call that are JAX's. There are few, so each array costs next to nothing."""
+    """The types of JAX among those of a call's arrays. Cached per set of types, so an array costs next to nothing."""
     return _jax_among(frozenset(map(type, arrays)))
 
 
@@ -56,7 +56,7 @@ def _jax_among(types: frozenset[type]) -> frozenset[type]:
 
 
 def as_numpy(array: object) -> Array:
-    """See an array of any library as a NumPy array, without a copy if its memory can be reached."""
+    """View an array of any library as a NumPy array, without a copy if its memory is accessible."""
     match kind_of(array):
         case "numpy" | "scalar":
             return np.asarray(array)
@@ -75,7 +75,7 @@ def as_numpy(array: object) -> Array:
 
 
 def _without_value(array: object) -> str:
-    """Why something of JAX that is no array cannot be an argument."""
+    """Why an object of JAX that is no array cannot be an argument."""
     name = type(array).__name__
     found = f"found {name}, expected an array with a value"
     if name.endswith("Tracer"):
@@ -86,18 +86,18 @@ def _without_value(array: object) -> str:
 
 
 def to_jax(arrays: Sequence[Array]) -> tuple[object, ...]:
-    """See NumPy arrays as JAX arrays on the CPU. Aligned memory is shared: do not write to it any more."""
+    """View NumPy arrays as JAX arrays on the CPU. Aligned memory is shared: do not write to it any more."""
     put, shaped, sharding, devices = jax_put()
     return tuple([put(shaped(x.shape, x.dtype), sharding, [x], devices, False, enable_x64=True) for x in arrays])
 
 
 @lru_cache(maxsize=1)
 def jax_put() -> tuple[Callable[..., object], Callable[..., object], object, list[object]]:
-    """The call at the end of `jax.device_put`, which itself takes 10 times longer, and what it wants to know.
+    """The call that ends `jax.device_put`, which itself takes 10 times longer, and the arguments of that call.
 
-    64-bit types stay what they are, also where x64 is off. A jaxlib without that call is served by `jax.device_put`.
+    64-bit types stay what they are, also where x64 is off. `jax.device_put` is the fallback for other jaxlibs.
     """
-    jax = cast("Any", import_module("jax"))  # it is there: a JAX array came in
+    jax = cast("Any", import_module("jax"))  # it is installed: a JAX array came in
     device = jax.local_devices(backend="cpu")[0]
     put = getattr(import_module("jaxlib.xla_client"), "batched_device_put", partial(_device_put, jax))
     return put, lru_cache(maxsize=4096)(jax.core.ShapedArray), jax.sharding.SingleDeviceSharding(device), [device]

@@ -1,7 +1,8 @@
-"""What the runtime library needs to know of the running Python, NumPy and JAX, for calls in one crossing.
+"""Pass functions of the running Python, NumPy and JAX to the runtime library, for calls in one crossing.
 
-The library is compiled without their headers. Here are the addresses of the functions it calls: functions of Python's
-stable ABI by name, and NumPy's from the table that extension modules use, by the documented numbers of its C API.
+The library is compiled without their headers. It gets the addresses of the functions that it calls: functions of
+Python's stable ABI by name, and NumPy's from the table that extension modules use, by the documented numbers of its C
+API.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _OBJECTS = (np.ndarray, tuple, list, dict, None, NotImplemented, MemoryError)
 
 
 def teach(library: ctypes.PyDLL) -> str | None:
-    """Tell the runtime library about this interpreter. Returns why it cannot be, if it cannot."""
+    """Pass this interpreter's functions to the runtime library. Returns the reason if that is not possible."""
     why = _refusal()
     if why is not None:
         return why
@@ -78,11 +79,11 @@ def _numpy_table() -> Any:
 
 @lru_cache(maxsize=1)
 def teach_jax(library: ctypes.PyDLL, kind: type) -> None:
-    """Tell the runtime library how arrays of JAX are made. `kind` is the type that they have."""
+    """Pass to the runtime library how JAX arrays are made. `kind` is their type."""
     put, _, sharding, devices = jax_put()
     known = (kind, put, sharding, devices, False, True, ("enable_x64",))
     _taught.append(known)
     library.shlo_know_jax((c_void_p * len(known))(*map(id, known)))
 
 
-_taught: list[object] = []  # what the library refers to
+_taught: list[object] = []  # keeps alive what the library refers to

@@ -1,4 +1,4 @@
-"""Shared objects in this process, and the C types that they are called with."""
+"""Shared objects in this process, and the C types of their arguments."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ class Runtime:
     path: Path
     address: int
     threads: int
-    library: ctypes.PyDLL  # keeps the GIL
-    refusal: str | None  # why a call cannot cross into C once
+    library: ctypes.PyDLL  # its functions hold the GIL
+    refusal: str | None  # why one crossing into C cannot serve a call
     bind: Native
     locate: Native
     parallel: Native
@@ -88,7 +88,7 @@ class Runtime:
 class LoadedProgram:
     """The loaded code of one artifact. It is unmapped when nothing refers to `handle` any more.
 
-    A function keeps the code; who has an address alone has to keep the program.
+    A function keeps the code loaded; an address does not, so its user has to keep the program.
     """
 
     path: Path
@@ -109,12 +109,12 @@ def open_program(path: Path) -> LoadedProgram:
     """Load the code of a program. Raises FileNotFoundError if the cache just dropped it."""
     handle = _open(path, ctypes.CDLL)
     unmapping = weakref.finalize(handle, dlclose, handle._handle)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-    unmapping.atexit = False  # other threads may still run what is left then
+    unmapping.atexit = False  # other threads may still run the code at exit
     return LoadedProgram(path, handle)
 
 
 def try_to_load(path: Path) -> None:
-    """Load a shared object and let it go again. Raises `ToolchainError` if that cannot be done."""
+    """Load a shared object and unload it. Raises `ToolchainError` if it cannot be loaded."""
     handle = _open(path, ctypes.CDLL)
     close = ctypes.CDLL(None).dlclose
     close(ctypes.c_void_p(handle._handle))  # noqa: SLF001  (ctypes never closes one)  # pyright: ignore[reportPrivateUsage]
@@ -184,7 +184,7 @@ def _open(path: Path, how: type[ctypes.CDLL]) -> ctypes.CDLL:
 
 
 def _show_libm() -> None:
-    """Let generated code see libm: NumPy has loaded it, but for itself alone."""
+    """Make the symbols of libm visible to generated code: NumPy has loaded it with local visibility."""
     if os.uname().sysname == "Linux":
         ctypes.CDLL("libm.so.6", mode=ctypes.RTLD_GLOBAL)
 
@@ -192,8 +192,8 @@ def _show_libm() -> None:
 class Binder:
     """Reads the arrays of a call in one native step; see `shlo_bind` and `shlo_locate` in runtime.cc.
 
-    A call brings the arguments that are not `bound`, in their order; `known` are the raw symbols that those which are
-    bound fix, by number.
+    A call supplies the arguments that are not `bound`, in their order; `known` are the raw symbols that bound arguments
+    fix, by number.
     """
 
     def __init__(
@@ -232,7 +232,7 @@ def _unbacked_sizes(
 ) -> list[tuple[int, int, int, int]]:
     """Elements of arguments that are raw symbols: (argument, offset in bytes, width, number of the symbol).
 
-    Arguments are counted among those that a call brings, whose numbers are `places`; here and below.
+    Here and below, arguments are positions among those that a call supplies, whose numbers are `places`.
     """
     found: list[tuple[int, int, int, int]] = []
     for symbol, size in enumerate(artifact.unbacked_sizes, start=len(artifact.raw)):
@@ -247,7 +247,7 @@ def _unbacked_sizes(
 def _sizes(
     artifact: Artifact, places: Sequence[int], known: Mapping[int, int]
 ) -> tuple[list[tuple[int, int, int]], ...]:
-    """Sizes that define a raw symbol, that repeat one, that are fixed: (argument, axis, value)."""
+    """Sizes that define a raw symbol, that repeat one, and that are fixed, as (argument, axis, value)."""
     place = {argument: k for k, argument in enumerate(places)}
     number = {name: k for k, name in enumerate(artifact.symbols[: len(artifact.raw)])}
     given = [(i, axis, k) for k, (i, axis) in enumerate(artifact.raw) if k not in known]

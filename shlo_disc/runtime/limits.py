@@ -1,8 +1,8 @@
-"""Sizes of a call so large that those computed from them may not fit into 64 bits: computed in unbounded integers.
+"""Check in unbounded integers that the derived sizes of a call fit into 64 bits, for calls of very large sizes.
 
-Generated code asks for this where its quick bound (`host/size_bounds.py`) does not hold, once per set of sizes.
-A size fits if the sum of the magnitudes of its terms does, a factor of 0 counting as 1: then so does everything that
-is computed on the way to it, in any order.
+This is done once per set of sizes, where the quick bound of generated code (`host/size_bounds.py`) does not hold.
+A size fits if the sum of the magnitudes of its terms does, a factor of 0 counting as 1: then so do all intermediate
+values, in any order.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from shlo_disc.signature import SizeLimit
 from shlo_disc.size_expr import SizeExpr, SizeOp, evaluate
 
 LARGEST = 2**63 - 1
-HINTS = frozenset({"grain", "work", "cycles", "latency"})  # how to share out work: results do not depend on them
-Sized: TypeAlias = tuple[int, int]  # a value, and the magnitude of all that is computed on the way to it
+HINTS = frozenset({"grain", "work", "cycles", "latency"})  # they only distribute work: results do not depend on them
+Sized: TypeAlias = tuple[int, int]  # a value, and the magnitude of all intermediate values
 
 
 def verify_limits(artifact: Artifact, symbols: Symbols) -> None:
     """Raise if the sizes of a call do not fit into 64 bits.
 
-    `RuntimeShapeError` for an array that cannot be, and for another size; `MemoryError` where all arrays can be, but
-    not the memory for all of them.
+    `RuntimeShapeError` for an array, or another size; `MemoryError` where every array fits, but not the memory for all
+    of them.
     """
     for limit in artifact.limits:
         if _product(limit, symbols) > LARGEST:
@@ -65,7 +65,7 @@ def _visit(size: SizeExpr, symbols: Mapping[str, int]) -> Sized:
             return value, sum(magnitudes)
         case "*":
             return value, prod(magnitudes)
-        case "//" | "%" | "min" | "max":  # the operands have to fit; then the result is a number of its own
+        case "//" | "%" | "min" | "max":  # if the operands fit, only the result counts
             inner = max(magnitudes)
             return value, inner if inner > LARGEST else max(abs(value), 1)
 
@@ -79,7 +79,7 @@ def _product(limit: SizeLimit, symbols: Mapping[str, int]) -> int:
 
 
 def _memory(artifact: Artifact) -> Iterator[tuple[str, SizeExpr]]:
-    """Where memory is, and how much."""
+    """Sizes and offsets of memory."""
     yield "the memory for the temporaries of this call", artifact.arena_bytes
     for buffer in artifact.buffers:
         for size in (buffer.size, buffer.offset, *(() if buffer.whole is None else (buffer.whole,))):
@@ -104,7 +104,7 @@ def _others(artifact: Artifact) -> Iterator[tuple[str, SizeExpr]]:
 
 
 def sizes_in(record: object) -> Iterator[tuple[str, SizeExpr]]:
-    """Every size in a record of the artifact, in records inside of it too, with the name of its field."""
+    """Every size in a record of the artifact, also in nested records, with the name of its field."""
     if isinstance(record, tuple):
         for each in cast("tuple[object, ...]", record):
             yield from sizes_in(each)
@@ -119,7 +119,7 @@ def sizes_in(record: object) -> Iterator[tuple[str, SizeExpr]]:
 
 
 def _sizes_in(value: object) -> Iterator[SizeExpr]:
-    if isinstance(value, str | SizeOp):  # numbers fit
+    if isinstance(value, str | SizeOp):  # constants fit
         yield value
     elif isinstance(value, tuple):
         for each in cast("tuple[object, ...]", value):

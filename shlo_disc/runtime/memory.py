@@ -1,6 +1,6 @@
-"""Memory for results and temporaries: aligned and used again.
+"""A pool of aligned memory for results and temporaries.
 
-A page fault on fresh memory costs more than most kernels, and like sizes come again and again.
+A page fault on fresh memory costs more than most kernels, and similar sizes recur.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 ALIGNMENT = 64
 POISON = 0xFF
-_FREE_LIMIT = 512 << 20  # bytes that may lie unused
+_FREE_LIMIT = 512 << 20  # bytes that may be free
 _MADE_BEFORE_TRIM = 64
 
 Array = NDArray[Any]
 
 
 class Anchor(np.ndarray[tuple[int], np.dtype[np.uint8]]):
-    """The bytes of a cell, of a type of their own.
+    """The bytes of a cell, of a type that ends chains of bases.
 
     NumPy replaces an array's base by the base's own base as long as that is of the array's type.
     This type stops it, so that an ndarray made on a `Lent` has the `Lent` as its base.
@@ -30,7 +30,7 @@ class Anchor(np.ndarray[tuple[int], np.dtype[np.uint8]]):
 
 
 class Cell:
-    """A piece of memory, lent out or lying on its shelf."""
+    """A piece of memory, in use or free on its shelf."""
 
     __slots__ = ("data", "free", "pointer", "room")
 
@@ -42,19 +42,19 @@ class Cell:
         self.room = shelf.room
 
     def lend(self) -> Lent:
-        """Its bytes as an array: when nothing refers to them any more, it goes back by itself."""
+        """Its bytes as an array: the cell returns to its shelf when nothing refers to them any more."""
         lent = self.data.view(Lent)
         lent.cell = self
         return lent
 
     def give_back(self) -> None:
-        """Put it back for others, unless enough of this size lies there already."""
+        """Return it to its shelf, unless enough of this size is free already."""
         if len(self.free) < self.room:
             self.free.append(self)
 
 
 class Lent(np.ndarray[tuple[int], np.dtype[np.uint8]]):
-    """The bytes of a cell, which goes back when no view and no other library refers to them.
+    """The bytes of a cell, which returns to its shelf when no view and no other library refers to them.
 
     A plain ndarray made on a `Lent` keeps it as its base; views of that ndarray keep the ndarray.
     """
@@ -66,13 +66,13 @@ class Lent(np.ndarray[tuple[int], np.dtype[np.uint8]]):
         """Give the cell back."""
         try:
             cell = self.cell
-        except AttributeError:  # a view that someone made of a `Lent`
+        except AttributeError:  # a view of a `Lent`
             return
         cell.give_back()
 
 
 class Shelf:
-    """Memory of one size. Needs no lock: steps on a list are atomic, a lost race costs a cell."""
+    """Free memory of one size. Needs no lock: list operations are atomic, and a lost race costs a cell."""
 
     __slots__ = ("_pool", "free", "room", "size")
 
@@ -83,7 +83,7 @@ class Shelf:
         self.room = pool.limit // size
 
     def take(self) -> Cell:
-        """`size` aligned bytes with anything in them, to be given back by hand. Raises `MemoryError`."""
+        """`size` aligned, uninitialized bytes, to be returned by `Cell.give_back`. Raises `MemoryError`."""
         try:
             cell = self.free.pop()
         except IndexError:
@@ -101,15 +101,16 @@ class Shelf:
             return Cell(self)
 
     def array(self, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
-        """An aligned array; its memory comes back when nothing refers to it any more."""
+        """An aligned array; its memory returns to the shelf when nothing refers to it any more."""
         return np.ndarray(shape, dtype, self.take().lend())
 
 
 class MemoryPool:
     """Shelves by size.
 
-    `poisons` is for tests: all memory that calls take begins as bytes 0xFF, NaNs in floats. Set on `POOL`, it holds for
-    the generated entry, the VM, scratch memory of threads and a GPU, from the next program that is loaded on.
+    `poisons` is for tests: all memory that calls take is filled with bytes 0xFF, NaNs in floats. Set on `POOL`, it
+    applies to the generated entry, the VM, scratch memory of threads and a GPU, from the next program that is loaded
+    on.
     """
 
     def __init__(self, limit: int = _FREE_LIMIT) -> None:
@@ -119,22 +120,22 @@ class MemoryPool:
         self._made = 0
 
     def shelf(self, size: int) -> Shelf:
-        """Where memory of at least `size` bytes lies."""
+        """The shelf of memory of at least `size` bytes."""
         size = size_class(size)
         found = self._shelves.get(size)
         return self._shelves.setdefault(size, Shelf(self, size)) if found is None else found
 
     def free_bytes(self) -> int:
-        """Bytes that lie unused."""
+        """Bytes of free memory."""
         return sum(shelf.size * len(shelf.free) for shelf in list(self._shelves.values()))
 
     def drop_unused(self) -> None:
-        """Let go of everything that lies unused."""
+        """Release all free memory."""
         for shelf in list(self._shelves.values()):
             shelf.free.clear()
 
     def make_room(self, size: int) -> None:
-        """Before fresh memory: let go of everything that lies unused if it is too much."""
+        """Release all free memory before an allocation, if it exceeds the limit."""
         self._made += 1
         if self._made >= _MADE_BEFORE_TRIM or size >= self.limit // _MADE_BEFORE_TRIM:
             self._made = 0
@@ -143,7 +144,7 @@ class MemoryPool:
 
 
 def aligned(size: int) -> NDArray[np.uint8]:
-    """Fresh bytes whose first has an aligned address."""
+    """Fresh bytes at an aligned address."""
     raw = np.empty(size + ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % ALIGNMENT
     if POOL.poisons:

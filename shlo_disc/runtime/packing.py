@@ -1,7 +1,7 @@
-"""Operands of kernels that are packed before any call: of constants when a program is loaded, of arguments when bound.
+"""Pack operands of kernels ahead of calls: constants when a program is loaded, arguments when they are bound.
 
-An operand is packed if all that it is made from is there, and all sizes that say how. What nothing reads any more as it
-was given, a constant or a bound argument, is dropped.
+An operand is packed once all its sources, and the sizes that it depends on, are known. A constant or a bound argument
+that nothing reads unpacked any more is dropped.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from shlo_disc.size_expr import SizeExpr, evaluate, symbols_of
 
 
 class Packer:
-    """Packs what one program's kernels take packed."""
+    """Packs operands for the kernels of one program."""
 
     def __init__(self, artifact: Artifact, program: LoadedProgram, runtime: Runtime) -> None:
         self.artifact = artifact
@@ -34,9 +34,9 @@ class Packer:
     def pack(
         self, addresses: Mapping[Slot, int], given: Mapping[int, int], done: Collection[int] = ()
     ) -> Mapping[int, Array]:
-        """Packed memory by the number of its packing, for all whose operands are at `addresses`, but not what is done.
+        """Packed memory by the number of its packing, for all whose sources are in `addresses`, except those `done`.
 
-        `given` are the symbols that are known of those which a call brings, by number. Raises `MemoryError`.
+        `given` are known values of a call's symbols, by number. Raises `MemoryError`.
         """
         known = _known(self.artifact, given)
         found = dict[int, Array]()
@@ -65,7 +65,7 @@ class Packer:
 
 
 def _known(artifact: Artifact, given: Mapping[int, int]) -> dict[str, int]:
-    """The values of all symbols that follow from some of those that a call brings."""
+    """The values of all symbols that follow from the given ones."""
     known = {artifact.symbols[number]: value for number, value in given.items()}
     for name, formula in zip(artifact.symbols[artifact.given :], artifact.definitions, strict=True):
         if set(symbols_of(formula)) <= known.keys():
@@ -82,7 +82,7 @@ def _check_fits(artifact: Artifact, sizes: Sequence[SizeExpr], known: Mapping[st
 
 
 def read_slots(artifact: Artifact, packed: Collection[int]) -> frozenset[Slot]:
-    """The buffers that calls read as they are, if the packings of these numbers were made."""
+    """The buffers that calls read unpacked, if the packings of these numbers were made."""
     there = {artifact.packings[number].buffers[-1] for number in packed}
     there.update(slot for slot, buffer in enumerate(artifact.buffers) if buffer.packed in there)
     return frozenset(_read(artifact.steps, there))
@@ -114,17 +114,17 @@ def _read(steps: Iterable[Step], packed: Collection[Slot]) -> Iterator[Slot]:
 
 
 class Constants:
-    """The large literals of a program, aligned and never written, and what is packed of them."""
+    """The large literals of a program, aligned and read-only, and their packed forms."""
 
     def __init__(self, packer: Packer, *, keep: bool = False) -> None:
-        """A literal that nothing reads as it is, is dropped, unless all are to be kept."""
+        """Literals that nothing reads unpacked are dropped, unless `keep`."""
         self.packer, artifact = packer, packer.artifact
         arrays = list(map(_aligned, (constant.data for constant in artifact.constants)))
         slots = {slot: b.number for slot, b in enumerate(artifact.buffers) if b.kind == "constant"}
         self.packed = packer.pack({slot: arrays[number].ctypes.data for slot, number in slots.items()}, {})
         used = read_slots(artifact, self.packed)
         for number, packing in enumerate(artifact.packings):
-            used |= frozenset() if number in self.packed else frozenset(packing.buffers)  # binding arguments reads them
+            used |= frozenset() if number in self.packed else frozenset(packing.buffers)  # read while binding
         kept = {number for slot, number in slots.items() if keep or slot in used}
         self._keep = {number: array for number, array in enumerate(arrays) if number in kept}
         self.pointers: Pointers = pointers(
@@ -133,7 +133,7 @@ class Constants:
 
     @property
     def addresses(self) -> Mapping[Slot, int]:
-        """Where those that are kept are, by slot."""
+        """The addresses of the literals that are kept, by slot."""
         buffers = self.packer.artifact.buffers
         places = {slot: self.pointers[b.number] for slot, b in enumerate(buffers) if b.kind == "constant"}
         return {slot: address for slot, address in places.items() if address}

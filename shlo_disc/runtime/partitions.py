@@ -1,4 +1,4 @@
-"""A program of which sizes become known during a call: its partitions run one after the other."""
+"""A program with sizes that become known during a call: its partitions run one after the other."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ Runner: TypeAlias = PartRunner | LoopRunner | BranchRunner
 
 
 class _Stage(NamedTuple):
-    """A partition that is ready to run. `stored`: for each of its results, whether somebody takes it, or gets it."""
+    """A partition that is ready to run. `stored`: whether a later one takes each result, and whether it is returned."""
 
     run: Runner
     inputs: tuple[int, ...]
-    owned: tuple[int, ...]  # the places of those inputs that nobody needs any more
+    owned: tuple[int, ...]  # the positions of inputs that nothing needs afterwards
     last: tuple[int, ...]
     stored: tuple[tuple[bool, bool], ...]
 
 
 class _BoundArguments(NamedTuple):
-    """Bound arguments by number: shapes, places, arrays (None where parts have them), whether some are JAX's."""
+    """Bound arguments by number: shapes, spans, arrays (None where parts have them), whether some are JAX's."""
 
     shapes: Mapping[int, tuple[int, ...]]
     given: Mapping[int, Span]
@@ -44,7 +44,7 @@ class _BoundArguments(NamedTuple):
 class PartitionedExecutable:
     """Runs the partitions of one artifact at any sizes. May be called from several threads at once.
 
-    Partitions hand arrays to later ones, of which the last to take an array releases or overwrites it. A size that a
+    Partitions pass arrays to later ones; the last one that takes an array releases or overwrites it. A size that a
     partition computes is read where the next one binds its arguments: that waits for the device.
     """
 
@@ -96,22 +96,22 @@ class PartitionedExecutable:
 
     @property
     def kept(self) -> tuple[Span, ...]:
-        """Where the bound arrays are that calls read as they are."""
+        """The spans of the bound arrays that calls read unpacked."""
         rest = [span_of(array) for array in self.held.arrays.values() if array is not None]
         return (*rest, *(span for part in self.parts for span in part.kept))
 
     @property
     def bound_memory(self) -> BoundMemory:
-        """What the bound arguments take."""
+        """The memory of the bound arguments."""
         return bound_memory(self.artifact, self.held.given, self.kept, self.packed)
 
     @property
     def packed(self) -> tuple[PackedArray, ...]:
-        """What is packed of bound arguments, part by part."""
+        """The packed forms of bound arguments, part by part."""
         return tuple([one for part in self.parts for one in part.packed])
 
     def explain_dispatch(self, sizes: Mapping[str, int]) -> str:
-        """Its products know their sizes one partition after the other. Raises `ShloDiscError`."""
+        """Raise `ShloDiscError`: sizes of products become known one partition after the other."""
         del sizes
         raise ShloDiscError("found a program in partitions, expected one whole program on the CPU")
 
@@ -130,14 +130,14 @@ class PartitionedExecutable:
         return self.execute(arrays, TracingExecutor(observe), is_inner=False)
 
     def arena_bytes(self, arrays: Sequence[Any]) -> int:
-        """Bytes of temporaries that a call with these arrays needs. To know them, it is made."""
+        """Bytes of temporaries that a call with these arrays needs, measured in such a call."""
         meter = MeasuringExecutor()
         self.execute(arrays, meter, is_inner=False)
         return meter.peak
 
     @property
     def stats(self) -> Stats:
-        """Calls and what compiling took; signatures, graphs and replays are those of all partitions together."""
+        """Calls and compile times; signatures are the most of any partition, graphs and replays those of all."""
         each = [part.stats for part in self.parts]
         return Stats(
             1, each[0].calls, max(one.signatures for one in each), self.seconds, each[0].driver,
@@ -183,10 +183,10 @@ def _stages(artifact: Artifact, runners: Sequence[Runner]) -> tuple[_Stage, ...]
 
 
 def _count(runs: Artifact | Loop | Branches) -> int:
-    """How many results a partition has; of a loop and of branches the last one tells sizes."""
+    """How many results a partition has; the last one of a loop or of branches holds sizes."""
     match runs:
         case Loop(_, body):
-            return len(body.artifact.results)  # whether there is a next turn is no result
+            return len(body.artifact.results)  # sizes take the place of the body's predicate
         case Branches(branches):
             return len(branches[0].artifact.results) + 1
         case Artifact():
@@ -196,7 +196,7 @@ def _count(runs: Artifact | Loop | Branches) -> int:
 
 
 def load(artifact: Artifact, build: Callable[[Artifact], Executable], threads: int = 1) -> Runnable:
-    """Build an artifact, or all its parts, as many of them at a time as there are `threads`, to run it."""
+    """Build an artifact, or all its parts in `threads` threads, and make it ready to run."""
     if not artifact.partitions:
         return build(artifact)
     started = time.perf_counter()
@@ -210,7 +210,7 @@ def load(artifact: Artifact, build: Callable[[Artifact], Executable], threads: i
 
 
 def _assembled(artifact: Artifact, parts: Iterator[Executable]) -> PartitionedExecutable:
-    """A program of its parts, which come in the order of `artifact.parts`."""
+    """Assemble a program from its parts, which come in the order of `artifact.parts`."""
 
     def inner(callee: Callee) -> Inner:
         return _assembled(callee.artifact, parts) if callee.artifact.partitions else Single(next(parts))

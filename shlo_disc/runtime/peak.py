@@ -1,6 +1,6 @@
-"""How much memory a call needs, before it is made.
+"""Compute how much memory a call needs from its sizes.
 
-Counted are temporaries, as in XLA's `temp_size_in_bytes`: the arena of the call. Arguments and results belong to the
+Only temporaries count, as in XLA's `temp_size_in_bytes`: the arena of the call. Arguments and results belong to the
 caller, literals to the program.
 """
 
@@ -15,7 +15,7 @@ from shlo_disc.runtime.checks import holds, verify
 from shlo_disc.runtime.symbols import Symbols
 from shlo_disc.size_expr import bounds, evaluate
 
-_LARGEST = 1 << 40  # no size of an array is tried beyond this
+_LARGEST = 1 << 40  # the largest size that is tried
 _UNITS = {
     "": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
     "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
@@ -44,7 +44,7 @@ def symbols_at(artifact: Artifact, sizes: Mapping[str, int]) -> Symbols:
 def largest_size(artifact: Artifact, symbol: str, budget: int | str, sizes: Mapping[str, int]) -> int:
     """The largest value of a symbol whose call keeps within the budget (bytes, or "2GiB").
 
-    Halves ranges of values, the upper half first, and leaves out those whose least peak is too large: right for any
+    Bisects ranges of values, the upper half first, and prunes those whose least peak is too large: correct for any
     formula, and logarithmic where it grows with the symbol. Raises `ShloDiscError` if nothing fits, or everything.
     """
     if symbol in sizes:
@@ -83,7 +83,7 @@ def parse_bytes(budget: int | str) -> int:
 
 
 def _read_sizes(artifact: Artifact, sizes: Mapping[str, object]) -> dict[str, int]:
-    """What a user gave: a whole number for each size that the program has."""
+    """Check what a user gave: a whole number for each size that the program has."""
     known = artifact.free
     for name in sizes:
         if name not in known:
@@ -122,7 +122,7 @@ def _raw(artifact: Artifact, sizes: Mapping[str, int]) -> tuple[int, ...]:
 
 
 def _least(artifact: Artifact, sizes: Mapping[str, int | tuple[int, int]]) -> float:
-    """A bound from below of the peak over ranges of sizes."""
+    """A lower bound of the peak over ranges of sizes."""
     known = {name: (size, size) if isinstance(size, int) else size for name, size in sizes.items()}
     count = artifact.given
     found = dict(zip(artifact.symbols[:count], (bounds(f, known) for f in artifact.raw_sizes), strict=True))

@@ -1,4 +1,4 @@
-"""What a pytree is made of, for code that takes it apart and puts it together again."""
+"""The structure of a pytree, for C code that flattens and rebuilds it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple, cast
 
 
 class NodeKind(IntEnum):
-    """What a node is: `ShloTreeKind` of call.h."""
+    """The kind of a node: `ShloTreeKind` of call.h."""
 
     LEAF = 0
     TUPLE = 1
@@ -18,7 +18,7 @@ class NodeKind(IntEnum):
 
 
 class TreeNode(NamedTuple):
-    """A node, before its children."""
+    """A node, which stands before its children."""
 
     kind: NodeKind
     children: int = 0
@@ -33,7 +33,7 @@ class Tree(NamedTuple):
 
 
 def read_tree(example: object) -> Tree | None:
-    """The tree that an example has, whose leaves are ints; None if it has nodes of other types.
+    """The structure of an example whose leaves are ints; None if it has nodes of other types.
 
     >>> read_tree((0, {"b": [1], "a": None})).leaves
     (0, 1)

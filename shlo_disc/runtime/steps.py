@@ -1,4 +1,4 @@
-"""Walk the steps of a program in Python: loops, branches, and what a step sees of the buffers."""
+"""Walk the steps of a program in Python: loops, branches, and buffers as arrays."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Fetch: TypeAlias = Callable[[int, int], bytes | memoryview]
 
 @dataclass(frozen=True, slots=True)
 class BufferPlaces:
-    """Where the buffers of a call are; some may stand elsewhere, `aside`."""
+    """The addresses of the buffers of a call; `aside` overrides those of some slots."""
 
     arguments: Pointers
     results: Pointers
@@ -47,7 +47,7 @@ class BufferPlaces:
 
 
 class Buffers(Mapping[Slot, Array]):
-    """The buffers of one call, each seen as an array of its dtype and shape; `fetch` reads their bytes."""
+    """The buffers of one call, each viewed as an array of its dtype and shape; `fetch` reads their bytes."""
 
     def __init__(self, artifact: Artifact, symbols: Mapping[str, int], places: BufferPlaces, fetch: Fetch) -> None:
         self._buffers = artifact.buffers
@@ -76,7 +76,7 @@ class Buffers(Mapping[Slot, Array]):
         return self.value(self._buffers[slot].size)
 
     def address(self, slot: Slot) -> int:
-        """Where a buffer is."""
+        """The address of a buffer."""
         buffer = self._buffers[slot]
         given = None if buffer.packed is None else self.address(buffer.packed)
         if given or (given == 0 and not self.value(buffer.size)):
@@ -110,7 +110,7 @@ class Buffers(Mapping[Slot, Array]):
         return tuple(map(self.value, self._buffers[slot].shape))
 
     def _whole(self, buffer: Buffer) -> tuple[int, ...]:
-        """The buffer's shape; all its bytes in a row if it gives none."""
+        """The buffer's shape; if that does not cover its bytes, all its elements in one dimension."""
         shape = tuple(map(self.value, buffer.shape))
         itemsize = dtype_of(buffer.dtype).itemsize
         size = self.value(buffer.size if buffer.whole is None else buffer.whole)
@@ -118,15 +118,15 @@ class Buffers(Mapping[Slot, Array]):
 
 
 Observer: TypeAlias = Callable[[Step, Mapping[Slot, Array]], None]
-Leaf: TypeAlias = Launch | LaunchGroup | Choice | HostCall | Copy  # a step that does something itself
+Leaf: TypeAlias = Launch | LaunchGroup | Choice | HostCall | Copy  # a step that is executed, not walked
 Execute: TypeAlias = Callable[[Leaf, Buffers], None]
 
 
 def walk(steps: Sequence[Step], buffers: Buffers, execute: Execute, observe: Observer | None) -> None:
-    """Run steps one after the other; `observe` sees every one after it ran, and all buffers as arrays."""
+    """Run steps one after the other; `observe` gets each one after it ran, and all buffers as arrays."""
     for step in steps:
         match step:
-            case LaunchGroup() if observe is not None:  # a launch after the other, to be seen
+            case LaunchGroup() if observe is not None:  # one launch after the other, so that each is observed
                 walk(step.launches, buffers, execute, observe)
                 continue
             case Launch() | LaunchGroup() | Choice() | HostCall() | Copy():
@@ -147,7 +147,7 @@ def walk(steps: Sequence[Step], buffers: Buffers, execute: Execute, observe: Obs
 
 
 def leaves(steps: Iterable[Step]) -> Iterator[Launch | Choice | HostCall | Copy]:
-    """All steps that do something themselves, in regions, loops and branches too, in the order of the text."""
+    """All launches, choices, calls and copies, also in groups, loops and branches, in the order of the text."""
     for step in steps:
         match step:
             case Launch() | Choice() | HostCall() | Copy():
@@ -164,7 +164,7 @@ def leaves(steps: Iterable[Step]) -> Iterator[Launch | Choice | HostCall | Copy]
 
 
 def has_control_flow(steps: Sequence[Step]) -> bool:
-    """Whether the host has to read something in order to go on."""
+    """Whether the host has to read data in order to continue."""
     return any(isinstance(step, While | Case) for step in steps)
 
 
@@ -189,5 +189,5 @@ def slots_of(command: Command) -> tuple[Slot, ...]:
 
 
 def fetch_from_host(address: int, size: int) -> memoryview:
-    """Bytes of this process, writable."""
+    """A writable view of bytes of this process."""
     return memoryview((ctypes.c_char * size).from_address(address))

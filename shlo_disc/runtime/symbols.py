@@ -7,7 +7,7 @@ from shlo_disc.size_expr import evaluate
 
 
 class Symbols(dict[str, int]):
-    """The values of a program's symbols by name. A defined one is computed when it is first asked for."""
+    """The values of a program's symbols by name. A defined one is computed at its first access."""
 
     def __init__(self, artifact: Artifact, raw: tuple[int, ...]) -> None:
         count = artifact.given

@@ -1,4 +1,4 @@
-"""How many threads a program runs on when its options do not say (docs/explanation/threads.md)."""
+"""The number of threads that a program runs on by default (docs/explanation/threads.md)."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ def default_threads() -> int:
 
 
 def available_threads() -> int:
-    """The cores that this process may use: by its affinity, and by the share of time that its control group has."""
+    """The cores that this process may use: by its affinity, and by the CPU quota of its control group."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota = cpu_quota(Path("/"))
     return cores if quota is None else max(1, min(cores, -int(-quota // 1)))
 
 
 def cpu_quota(root: Path) -> float | None:
-    """The cores' worth of time that control groups, of version 2 or 1, leave to this process; None: all there is.
+    """The CPU quota of this process by its control groups, of version 2 or 1, in cores; None: no quota.
 
-    `root`: where `/proc` and `/sys` are. A group has no more than any group that it is in.
+    `root`: where `/proc` and `/sys` are. The quotas of all enclosing groups apply, too.
     """
     try:
         groups = (root / "proc/self/cgroup").read_text()
@@ -49,7 +49,7 @@ def cpu_quota(root: Path) -> float | None:
 
 
 def _share(group: Path) -> float | None:
-    """What one group has: microseconds of work in each period of so many."""
+    """The quota of one group in cores: microseconds of CPU time over those of a period."""
     try:
         if (file := group / "cpu.max").exists():
             quota, period = file.read_text().split()

@@ -1,7 +1,7 @@
-"""Schedules that a product may be computed by, sampled from what a CPU has, not from any shape.
+"""Candidate schedules of products, derived from the CPU and not from any shape.
 
 DietCode (Zheng et al., "DietCode: Automatic Optimization for Dynamic Tensor Programs", MLSys 2022) calls such a set a
-shape-generic search space: a micro-kernel computes a block of any product, so that what is learnt of it holds for all
+shape-generic search space: a micro-kernel computes a block of any product, so that its measured rates hold for all
 shapes.
 """
 
@@ -13,16 +13,16 @@ from typing import Literal, TypeAlias
 
 _NAME = re.compile(r"(?P<form>\w+) (?P<rows>\d+)(?: by (?P<vectors>\d+))?(?: deep (?P<depth>\d+))?")
 Form: TypeAlias = Literal["own", "tiles", "stream"]
-FORMS: tuple[Form, ...] = ("own", "tiles", "stream")  # by their numbers in `ShloSchedule`
+FORMS: tuple[Form, ...] = ("own", "tiles", "stream")  # in the order of their numbers in `ShloSchedule`
 
-PANEL = 64  # columns that are packed together: blocks have whole ones
+PANEL = 64  # columns that are packed together: blocks consist of whole panels
 TILE_ROWS = 6  # of a tile
-ROWS = 192  # of blocks, or a multiple, or a part
+ROWS = 192  # of blocks, or a multiple or a fraction
 
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """What bounds schedules: bytes of a vector register, how many of them hold results, bytes of caches."""
+    """Hardware limits of schedules: bytes of a vector register, registers for accumulators, bytes of caches."""
 
     register: int
     accumulators: int
@@ -31,17 +31,17 @@ class Hardware:
 
     @property
     def text(self) -> str:
-        """The same for people."""
+        """A description for users."""
         return f"{self.register * 8}-bit vectors, {self.l1 >> 10} KiB of L1, {self.l2 >> 10} KiB of L2"
 
 
 @dataclass(frozen=True, slots=True)
 class MicroKernel:
-    """What fills a block: `tiles` packs its columns of B, `stream` reads them where they are, tile by tile.
+    """Computes a block: `tiles` packs its columns of B, `stream` reads them in place, tile by tile.
 
-    `own` is what the prelude takes where neither is right: columns of B that are not adjacent. `vectors`: how wide
-    tiles are at most. `depth`: so much is summed up while sums are in registers, and packed at a time. Of both, 0: the
-    prelude chooses.
+    `own` is the prelude's kernel for cases that suit neither, where columns of B are not adjacent. `vectors`: the
+    largest width of tiles. `depth`: the depth over which sums stay in registers, and which is packed at a time. For
+    both, 0 leaves the choice to the prelude.
     """
 
     form: Form
@@ -51,7 +51,7 @@ class MicroKernel:
 
     @property
     def name(self) -> str:
-        """The same for people, and in files.
+        """The name in messages and files.
 
         >>> MicroKernel("stream", 12).name, MicroKernel("tiles", 6, 2, 512).name
         ('stream 12', 'tiles 6 by 2 deep 512')
@@ -75,7 +75,7 @@ def parse_kernel(name: str) -> MicroKernel:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A micro-kernel, and the block of the result that one task is: what a launch is told."""
+    """A micro-kernel, and the block of the result that one task computes: the parameters of a launch."""
 
     kernel: MicroKernel
     rows: int
@@ -83,7 +83,7 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        """The same for people, and in files.
+        """The name in messages and files.
 
         >>> Candidate(MicroKernel("stream", 12), 96, 256).name
         'stream 12, 96x256'
@@ -102,24 +102,24 @@ def parse_candidate(name: str) -> Candidate:
     return Candidate(parse_kernel(kernel), int(rows), int(columns))
 
 
-# Those of the prelude whose sums fill the registers (of AVX-512 and NEON with 4 vectors of columns, of others with 2).
+# Kernels of the prelude whose sums fill the registers (4 vectors of columns on AVX-512 and NEON, 2 on others).
 MICRO_KERNELS = (MicroKernel("tiles", TILE_ROWS), MicroKernel("stream", TILE_ROWS))
 
-# Rows, vectors and depths that tuning a program tries beside each of them: narrower and taller tiles, and other depths
+# Rows, vectors and depths that tuning a program tries besides each of them: narrower and taller tiles, and other depths
 # than the prelude's (256 where a near B is streamed, else as much as scratch memory holds, 1024 of f32).
 VARIANTS = ((8, 2, 0), (TILE_ROWS, 0, 64), (TILE_ROWS, 0, 128), (TILE_ROWS, 0, 512))
 
 
 def variants(kernel: MicroKernel) -> tuple[MicroKernel, ...]:
-    """A micro-kernel, and it with other tiles and depths."""
+    """A micro-kernel, and its variants with other tiles and depths."""
     return (kernel, *(replace(kernel, tile_rows=rows, vectors=wide, depth=deep) for rows, wide, deep in VARIANTS))
 
 
 def blocks(threads: int) -> tuple[tuple[int, int], ...]:
     """Rows and columns that tasks may have.
 
-    128 columns of B, 768 deep, are 384 KiB: they stay in a second-level cache while all rows go by. One thread has no
-    reason for less; several share better what is cut in smaller pieces, be it few rows or few columns.
+    128 columns of B, 768 deep, are 384 KiB: they stay in the L2 cache for all rows. One thread needs no smaller blocks;
+    several threads balance better with smaller ones, whether rows or columns are few.
     """
     whole = (4 * ROWS, 2 * PANEL)
     if threads == 1:

@@ -1,18 +1,18 @@
-"""What a product costs under a candidate: DietCode's model, and what measurements show is missing in it.
+"""Cost of a product under a candidate: DietCode's model, with terms that measurements show to be missing.
 
 DietCode (Zheng et al., MLSys 2022) learns the speed of each micro-kernel once and derives that of every shape:
 
     cost(shape, candidate) = f_kernel * padding * occupancy
 
-`f_kernel` is the time of the multiplications of a micro-kernel, `padding` how many of them serve no result, and
-`occupancy` how long the slowest core works compared to all of them on average. On a CPU three things are missing,
-without which 1 row and 1000 would differ by their multiplications alone (numbers: docs/explanation/schedules.md):
+`f_kernel` is the time of the multiplications of a micro-kernel, `padding` accounts for those that serve no result, and
+`occupancy` the time of the slowest core relative to the mean of all. On a CPU three effects are missing, without which
+1 row and 1000 would differ by their multiplications alone (numbers: docs/explanation/schedules.md):
 
-    loads     a tile of few rows waits for its row of B, whatever the registers do; B beyond a second-level cache
-              bounds even the whole product, and where it lies its rows are read slower each time than packed ones
-    packing   what is packed is read and written once more: for every block of rows
-    aliasing  lines that are a multiple of 4 KiB apart share the few places of one cache set: the rows of A that a tile
-              reads side by side, and the rows of B that it reads one after the other
+    loads     a tile of few rows is bound by loads of its row of B; if B exceeds the L2 cache, reading it bounds even
+              the whole product, and each time rows of B are read in place they are slower than packed ones
+    packing   packed columns are read and written once more, for every block of rows
+    aliasing  lines at a distance of a multiple of 4 KiB share the few ways of one cache set: the rows of A that a tile
+              reads in parallel, and the rows of B that it reads one after the other
 
 For `m x n x k`, blocks of `rows x columns`, tiles of `tile_rows` and `threads` cores:
 
@@ -25,8 +25,8 @@ For `m x n x k`, blocks of `rows x columns`, tiles of `tile_rows` and `threads` 
     serial   = width * k * (f + extra) + m * width * store + tasks / batch * call
     cost     = batch * serial * ceil(tasks / threads) / tasks
 
-Padding is in `width`, and in `tile`: what a tile costs that is not full. TSCompiler (Luo et al., 2024) counts waves of
-blocks in the same way; the launch table of GPUs does too.
+Padding is in `width`, and in `tile`: the cost of a tile that is not full. TSCompiler (Luo et al., 2024) counts waves of
+blocks in the same way, and so does the launch table of GPUs.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from numpy.typing import NDArray
 
 from shlo_disc.schedules.candidates import Candidate
 
-UNIT = 2.0**-16  # nanoseconds that rates count: costs are integers, alike in every interpreter
-LARGEST = 1 << 12  # sizes beyond are compared as this one, so that no cost overflows: choices have settled by then
-MOST_PRODUCTS = 1 << 8  # of a batch, in the same way
-VECTOR = 16  # columns that are computed together, at least
+UNIT = 2.0**-16  # unit of rates in nanoseconds: costs are integers, the same in every interpreter
+LARGEST = 1 << 12  # larger sizes are compared as this one, so that no cost overflows: choices no longer change there
+MOST_PRODUCTS = 1 << 8  # the same for the size of a batch
+VECTOR = 16  # least columns that are computed together
 _ALIASED = 1024  # elements in 4 KiB
 
 Maximum: TypeAlias = Callable[[Any, Any], Any]
@@ -51,12 +51,12 @@ Maximum: TypeAlias = Callable[[Any, Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What a micro-kernel takes on one core, in `UNIT`s.
+    """Times of a micro-kernel on one core, in `UNIT`s.
 
-    `call`: for a block. For an element of B: `pack`, where it is packed; `tile`, in each tile; `alias_a` and `alias_b`,
-    in each tile, and each time that it is read where it lies, if rows of A, or of B, share cache sets. Where there are
-    more of them than `near`, which a second-level cache holds: `read` once, and `reread` each time that it is read
-    where it lies. `product`: for a multiplication. `store`: for a result.
+    `call`: per block. Per element of B: `pack`, where it is packed; `tile`, in each tile; `alias_a`, in each tile if
+    rows of A share cache sets; `alias_b`, each time it is read in place if rows of B do. If B has more elements than
+    `near`, the capacity of the L2 cache: `read` once, and `reread` each time it is read in place. `product`: per
+    multiplication. `store`: per result.
     """
 
     call: int
@@ -91,8 +91,8 @@ def cost(
 ) -> Any:
     """The time of a launch in `UNIT`s, see the formula above.
 
-    It is made of `+`, `*`, `%` and `//` alone, so that it is one formula for numbers, arrays (`maximum=np.maximum`) and
-    dims, to whose larger parts `name` gives names.
+    It uses only `+`, `*`, `%`, `//` and `maximum`, so that it is one formula for numbers, arrays (`maximum=np.maximum`)
+    and dims, whose larger subexpressions `name` may name.
     """
     packs, tile_rows = candidate.kernel.form != "stream", candidate.kernel.tile_rows
     tiles = name(_parts(shape.m, tile_rows))
@@ -111,7 +111,7 @@ def cost(
 
 
 def waste(candidate: Candidate, shape: Shape) -> float:
-    """The share of what full tiles could compute that is no result.
+    """The share of the computation of full tiles that serves no result.
 
     >>> from shlo_disc.schedules.candidates import parse_candidate
     >>> waste(parse_candidate("tiles 6, 192x128"), Shape(9, 32, 100))
@@ -123,7 +123,7 @@ def waste(candidate: Candidate, shape: Shape) -> float:
 
 
 def occupancy(candidate: Candidate, shape: Shape, threads: int) -> float:
-    """The share of the cores that work, on average over the launch."""
+    """The share of busy cores, on average over the launch."""
     tasks = shape.batch * _parts(shape.m, candidate.rows) * _parts(shape.n, candidate.columns)
     return tasks / (_parts(tasks, threads) * threads) if tasks else 1.0
 
@@ -134,13 +134,13 @@ def seconds(units: float) -> float:
 
 
 def _more(count: Any, most: int) -> Any:
-    """1 if there are more, else 0, by arithmetic alone."""
+    """1 if `count` exceeds `most`, else 0, by arithmetic alone."""
     reached = count // (most + 1)
     return (reached + count) // (count + 1)
 
 
 def _aliased(size: Any) -> Any:
-    """1 if rows of so many elements share cache sets (those of f32: then f64 do more so), else 0."""
+    """1 if rows of `size` elements of f32 share cache sets (then those of f64 do all the more), else 0."""
     rest = size % _ALIASED
     return (_ALIASED - rest) // _ALIASED
 
@@ -153,11 +153,10 @@ Costs: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 
 
 def fewest_runs(costs: Costs, tolerance: float) -> tuple[tuple[int, int], ...]:
-    """Which row of `costs` to take from which column on, so that the choice changes least often.
+    """Choose a row of `costs` for each column, with as few changes as possible: (first column, row) pairs.
 
-    Every column gets a row that costs at most `1 + tolerance` times its cheapest. From the first column on, the row
-    that may stay longest is taken: no other order has fewer runs. Gives (first column, row) pairs; of rows that may
-    stay as long, the one that costs less in all is taken.
+    The cost of a choice is at most `1 + tolerance` times the least of its column. From the first column on, the row
+    that stays within it longest is taken, which gives the fewest runs; of equally long ones, that of the least sum.
 
     >>> fewest_runs(np.array([[10, 10, 30, 30], [11, 30, 10, 10]]), 0.05)
     ((0, 0), (2, 1))

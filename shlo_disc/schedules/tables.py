@@ -1,4 +1,4 @@
-"""What is known of a CPU, the rates of its micro-kernels, and what was tuned for a program: plain data, and JSON."""
+"""The rates of a CPU's micro-kernels, and measurements of a program's products: plain data, and JSON."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from shlo_disc.schedules.model import UNIT, Rates
 Origin: TypeAlias = Literal["measured", "shipped", "analytic"]
 Kinds: TypeAlias = tuple[tuple[str, tuple[tuple[MicroKernel, Rates], ...]], ...]
 
-# What analytic tables assume where nothing is known: a slow clock, one multiply-add of vectors per cycle, memory that
-# gives a core 10 bytes per ns. Pessimism about multiplications alone would favour packing.
+# Assumptions of analytic tables: a slow clock, one multiply-add of vectors per cycle, memory bandwidth of 10 bytes per
+# ns and core. Pessimism about multiplications alone would favour packing.
 _CYCLE = 0.4  # ns
 _READ = 0.1  # ns per byte
-_SIZES: Mapping[str, int] = {"f32": 4, "f64": 8}  # the kinds of elements that analytic tables have
+_SIZES: Mapping[str, int] = {"f32": 4, "f64": 8}  # bytes of the element types of analytic tables
 
 
 @dataclass(frozen=True, slots=True)
 class CostTable:
-    """The rates of micro-kernels on one CPU, by the prelude's name of the type of elements.
+    """The rates of micro-kernels on one CPU, by element type as named in the prelude.
 
     `origin`: `measured` here, `shipped` with the package for such a CPU, or `analytic`, which is a guess.
     """
@@ -32,12 +32,12 @@ class CostTable:
     kinds: Kinds
 
     def rates(self, kind: str) -> Mapping[MicroKernel, Rates]:
-        """Those for one type of elements; none if it was not measured."""
+        """The rates for one element type; none if it was not measured."""
         return dict(next((rates for name, rates in self.kinds if name == kind), ()))
 
     @property
     def text(self) -> str:
-        """Where the numbers come from, for people."""
+        """The source of the numbers, for users."""
         sources: Mapping[Origin, str] = {
             "measured": f"measured on this CPU ({self.cpu})",
             "shipped": f"shipped with the package for {self.cpu}",
@@ -48,10 +48,10 @@ class CostTable:
 
 @dataclass(frozen=True, slots=True)
 class TunedProduct:
-    """What was measured of one product, on one core: `UNIT`s by micro-kernel, at some values of the count that varies.
+    """Measured times of one product on one core: `UNIT`s by micro-kernel, at some values of the size that varies.
 
-    `product` is what the compiler calls it (`f32 ? x 2304 x 768`: the rows vary). Between two counts, and beyond them,
-    the model's costs are corrected by how far they are off at the nearest ones.
+    `product` is its name in the compiler (`f32 ? x 2304 x 768`: the rows vary). Between two counts, and beyond them,
+    the model's costs are corrected by their errors at the nearest ones.
     """
 
     product: str
@@ -61,17 +61,17 @@ class TunedProduct:
 
 @dataclass(frozen=True, slots=True)
 class Schedules:
-    """What compile takes to choose by: the costs of micro-kernels, and what was tuned for a program."""
+    """The basis of `compile`'s choices: the costs of micro-kernels, and measurements of a program's products."""
 
     costs: CostTable
     tuned: tuple[TunedProduct, ...] = ()
 
     def find(self, product: str) -> TunedProduct | None:
-        """What was tuned for a product."""
+        """The measurements of a product, if any."""
         return next((one for one in self.tuned if one.product == product), None)
 
     def to_json(self) -> str:
-        """The same as text, see `parse_schedules`."""
+        """Serialize to JSON, see `parse_schedules`."""
         kinds = {kind: {kernel.name: astuple(rates) for kernel, rates in found} for kind, found in self.costs.kinds}
         tuned = {
             one.product: {"counts": one.counts, "times": {kernel.name: found for kernel, found in one.times}}
@@ -82,7 +82,7 @@ class Schedules:
 
 
 def parse_schedules(text: str | bytes) -> Schedules:
-    """What `to_json` wrote. Raises `ValueError` for any other text.
+    """Parse the output of `to_json`. Raises `ValueError` for any other text.
 
     >>> parse_schedules(Schedules(CostTable("a", "analytic", ())).to_json())
     Schedules(costs=CostTable(cpu='a', origin='analytic', kinds=()), tuned=())
@@ -117,14 +117,14 @@ def _tuned(product: str, content: object) -> TunedProduct:
 
 
 def _entries(content: object, keys: set[str] | None = None) -> dict[str, Any]:
-    """What JSON has for a mapping; of these keys, if some are given."""
+    """Check that JSON content is a mapping, with exactly these keys if given."""
     if not isinstance(content, dict) or keys not in (None, set(cast("dict[str, Any]", content))):
         raise ValueError(f"found {str(cast('object', content))[:80]} in schedules, expected {keys or 'a mapping'}")
     return cast("dict[str, Any]", content)
 
 
 def _numbers(content: object) -> tuple[int, ...]:
-    """A list of whole numbers that fit those of a program."""
+    """Check that JSON content is a list of whole numbers in the range of a program's."""
     found = cast("list[Any]", content) if isinstance(content, list) else None
     if found is None or not all(type(x) is int and 0 <= x < 1 << 62 for x in found):
         raise ValueError(f"found {str(cast('object', content))[:80]} in schedules, expected a list of whole numbers")
@@ -132,10 +132,10 @@ def _numbers(content: object) -> tuple[int, ...]:
 
 
 def analytic(hardware: Hardware) -> CostTable:
-    """Rates from what a CPU has: which micro-kernel is better follows from registers and loads, how fast does not.
+    """Rates derived from hardware limits: registers and loads determine which micro-kernel is better, not how fast.
 
-    A tile takes a multiply-add per vector of results and depth, and at least a load per vector of B, which
-    come one per cycle. Packing reads and writes B.
+    A tile takes a multiply-add per vector of results and depth, and at least a load per vector of B, of which there is
+    one per cycle. Packing reads and writes B.
     """
     kinds = list[tuple[str, tuple[tuple[MicroKernel, Rates], ...]]]()
     for kind, size in _SIZES.items():
@@ -154,11 +154,11 @@ def analytic(hardware: Hardware) -> CostTable:
 
 @dataclass(frozen=True, slots=True)
 class Scheduling:
-    """What choices are made by: costs, and how many cores there are."""
+    """The basis of choices: costs, and the number of cores."""
 
     schedules: Schedules
     threads: int = 1
 
 
-# What chooses where no CPU is known: as generated text must not depend on the machine that generates it.
+# For an unknown CPU, since generated text must not depend on the machine that generates it.
 UNKNOWN = Scheduling(Schedules(analytic(Hardware(64, 24, 32 << 10, 1 << 20))))

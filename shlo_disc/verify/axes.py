@@ -21,13 +21,13 @@ class _Axis:
     shape: Shape
 
     def parts(self) -> Shape:
-        """Give how many elements there are before, along and behind the axis."""
+        """Return the numbers of elements before, along and behind the axis."""
         place, shape = self.place, self.shape
         return product(shape[:place]), shape[place], product(shape[place + 1 :])
 
 
 def _axes(view: OpView) -> tuple[_Axis, _Axis] | None:
-    """Give the axes of the operand and the result if both have one."""
+    """Return the axes of the operand and the result if both have one."""
     operand, result = _axis(view.tensor("operand")), _axis(view.tensor("result"))
     return None if operand is None or result is None else (operand, result)
 
@@ -39,7 +39,7 @@ def _axis(tensor: Tensor) -> _Axis | None:
 
 
 def same_elements_but_axis(*, parameters: bool) -> Check:
-    """Make the constraint `element_type(result) = element_type(operand)`, but that axes may differ.
+    """Make the constraint `element_type(result) = element_type(operand)`, except that axes may differ.
 
     Where the elements of both are quantized per axis, scales and zero points may differ too if `parameters` may.
     """

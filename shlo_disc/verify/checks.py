@@ -104,7 +104,7 @@ def same_types(first: str, second: str) -> Check:
 
 
 def identical_types(*names: str) -> Check:
-    """Make the constraint that operands have one type, in which a size that is not known is another than 4."""
+    """Make the constraint that operands have one type, in which an unknown size differs from a known one."""
 
     def check(view: OpView) -> Refusal | None:
         types = tuple([view.type(name) for name in names])
@@ -136,7 +136,7 @@ def each(*checks: Check) -> Check:
 
 
 def is_predicate(type_: Type) -> bool:
-    """Tell whether a type is `tensor<i1>`."""
+    """Whether a type is `tensor<i1>`."""
     return isinstance(type_, TensorType) and not type_.shape and type_.dtype.is_bool
 
 
@@ -168,7 +168,7 @@ def _holds(type_: Type, element: Element) -> bool:
 
 
 def combined_elements(view: OpView, region: int) -> tuple[Element, ...]:
-    """Give the element types that a region for which `compare_reducer` holds returns."""
+    """Return the element types that a region for which `compare_reducer` holds returns."""
     return tuple([element_type(type_) for type_ in view.returned(region) if isinstance(type_, Tensor)])
 
 
@@ -224,7 +224,7 @@ def _is_number(attribute: Attribute) -> bool:
 
 
 def has_elements(name: str, *dtypes: DType) -> Check:
-    """Make the constraint that an operand or result has elements of one of some types."""
+    """Make the constraint that an operand or result has elements of one of the given types."""
 
     def check(view: OpView) -> Refusal | None:
         if view.element(name) in dtypes:

@@ -15,12 +15,12 @@ from shlo_disc.verify.view import OpView, Refusal
 
 
 def list_slot(name: str, label: str, *, required: bool = True) -> AttributeSlot:
-    """Give the slot of an attribute that is a list of integers."""
+    """Return the slot of an attribute that is a list of integers."""
     return AttributeSlot(name, label, (DenseArrayAttr,), required, dtype=DType.I64)
 
 
 def number_slot(name: str, label: str, *, required: bool = True) -> AttributeSlot:
-    """Give the slot of an attribute that is an integer."""
+    """Return the slot of an attribute that is an integer."""
     return AttributeSlot(name, label, (IntegerAttr,), required, dtype=DType.I64)
 
 
@@ -94,7 +94,7 @@ def number_field(record: str, name: str) -> Check:
 
 
 def numbers(view: OpView, name: str) -> Shape:
-    """Give the numbers, None for those that only the run tells."""
+    """Return the numbers, None for those known only at run time."""
     if name not in view.values:
         return view.integers(name)
     constant = view.constant(name)
@@ -137,7 +137,7 @@ def within_sizes(*names: str) -> Check:
 
 
 def in_order(*sizes: int | None) -> bool:
-    """Tell whether numbers ascend (or stay), as far as they are known.
+    """Whether numbers ascend (or stay), as far as they are known.
 
     >>> in_order(0, None, 3), in_order(0, 4, None, 3)
     (True, False)

@@ -15,23 +15,23 @@ _ABSENT = -1  # fills up a group that is smaller than others
 
 
 def groups_slot(label: str) -> AttributeSlot:
-    """Give the slot `replica_groups`: rows of a table, or axes of a mesh."""
+    """Return the slot `replica_groups`: rows of a table, or axes of a mesh."""
     values = ("replica_group_mesh_axes",)
     return AttributeSlot("replica_groups", label, (DenseAttr, RecordAttr), values=values, dtype=DType.I64, rank=2)
 
 
 def channel_slot(label: str, *, required: bool = False) -> AttributeSlot:
-    """Give the slot `channel_handle`, which holds the channel's number and type."""
+    """Return the slot `channel_handle`, which holds the channel's number and type."""
     return AttributeSlot("channel_handle", label, (RecordAttr,), required, values=("channel_handle",))
 
 
 def global_slot(label: str) -> AttributeSlot:
-    """Give the slot `use_global_device_ids`."""
+    """Return the slot `use_global_device_ids`."""
     return AttributeSlot("use_global_device_ids", label, (UnitAttr,), required=False)
 
 
 def pairs_slot(label: str, *, required: bool = False) -> AttributeSlot:
-    """Give the slot `source_target_pairs`."""
+    """Return the slot `source_target_pairs`."""
     return AttributeSlot("source_target_pairs", label, (DenseAttr,), required, dtype=DType.I64, rank=2)
 
 
@@ -41,7 +41,7 @@ def _numbers(view: OpView) -> tuple[int, ...]:
 
 
 def group_size(view: OpView) -> int | None:
-    """Give the number of processes in each group, None where the text does not tell."""
+    """Return the number of processes in each group, None if the text does not determine it."""
     groups = view.attribute("replica_groups")
     count = groups.type.shape[1] if isinstance(groups, DenseAttr) else None
     if not count or view.flag("use_global_device_ids") or channel(view) <= 0:
@@ -51,7 +51,7 @@ def group_size(view: OpView) -> int | None:
 
 
 def channel(view: OpView) -> int:
-    """Give the number of the channel; without a handle it is 0."""
+    """Return the number of the channel; without a handle it is 0."""
     return view.field_number("channel_handle", "handle") if view.has("channel_handle") else 0
 
 

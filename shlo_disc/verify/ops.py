@@ -1,4 +1,4 @@
-"""Hold the ops of a module against the rules: `verify_ops`."""
+"""Check the ops of a module against the rules: `verify_ops`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def verify(module: Module) -> None:
     """Check a module against the StableHLO specification: first how it is connected, then op by op.
 
     Args:
-        module: what `parse` or `rewrite` has given.
+        module: a module from `parse` or `rewrite`.
 
     Raises:
         VerifyError: at the first op that breaks a rule, with the rule, what was found, and the place in the text.
@@ -34,7 +34,7 @@ def verify(module: Module) -> None:
 def verify_ops(module: Module) -> None:
     """Raise `VerifyError` at the first op that breaks a constraint of the StableHLO specification.
 
-    Ops of other dialects than StableHLO and CHLO are not looked at.
+    Ops of other dialects than StableHLO and CHLO are not checked.
     """
     walk, slots = Walk(module), Slots()
     with naming_origins(module):
@@ -53,7 +53,7 @@ def verify_ops(module: Module) -> None:
 
 
 def _broken(rules: Rules, op: Op, walk: Walk, slots: Slots) -> Broken | None:
-    """Give the label of the first constraint that an op breaks, and why."""
+    """Return the label of the first constraint that an op breaks, and why."""
     filled = slots.fill(rules, op)
     if isinstance(filled, Broken):
         return filled

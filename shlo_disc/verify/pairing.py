@@ -54,17 +54,17 @@ class Pairing:
         }
 
     def lhs_free(self, view: OpView) -> tuple[int, ...]:
-        """The dimensions of `lhs` that go into the result alone."""
+        """The free dimensions of `lhs`, neither batching nor contracting."""
         used = {*self.lhs_batching.of(view), *self.lhs_contracting.of(view)}
         return tuple([dim for dim in range(view.rank("lhs")) if dim not in used])
 
     def rhs_free(self, view: OpView) -> tuple[int, ...]:
-        """The dimensions of `rhs` that go into the result alone."""
+        """The free dimensions of `rhs`, neither batching nor contracting."""
         used = {*self.rhs_batching.of(view), *self.rhs_contracting.of(view)}
         return tuple([dim for dim in range(view.rank("rhs")) if dim not in used])
 
     def shape(self, view: OpView, *, without: tuple[int, ...] = ()) -> Shape:
-        """The shape of the product, of which some dimensions of `rhs` are no part."""
+        """The shape of the product, without some dimensions of `rhs`."""
         lhs, rhs = view.shape("lhs"), view.shape("rhs")
         left = (*self.lhs_batching.of(view), *self.lhs_free(view))
         right = [dim for dim in self.rhs_free(view) if dim not in without]

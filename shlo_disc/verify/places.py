@@ -1,4 +1,4 @@
-"""How indices say where slices lie: the dimension numbers that gather and scatter share, and their constraints."""
+"""Places of slices that indices give: dimension numbers that gather and scatter share, and their constraints."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class Places:
         return {**checks, labels[_INDEX_DIMENSION]: number_field(self.record, _INDEX_DIMENSION)}
 
     def shape(self, view: OpView) -> Shape:
-        """Give the shape of the tensor; of several tensors all have one shape."""
+        """Return the shape of the tensor; of several tensors all have one shape."""
         return view.tensors(self.tensor)[0].shape
 
     def index_dimension(self, view: OpView) -> int:
-        """Give the dimension of the indices along which one index lies; behind the last if indices are numbers."""
+        """Return the dimension of the indices along which one index lies; behind the last if indices are numbers."""
         return view.field_number(self.record, _INDEX_DIMENSION)
 
     def combined(self, view: OpView, slices: Shape) -> Shape:
-        """Give the shape of all slices: sizes of `slices` where `window` says, sizes of the indices elsewhere.
+        """Return the shape of all slices: sizes of `slices` along `window`, sizes of the indices elsewhere.
 
         `slices` has a size for each dimension of the tensor.
         """

@@ -1,7 +1,7 @@
-"""What an op may look like: its slots and its constraints, one record per op.
+"""The rules of an op: its slots and its constraints, one record per op.
 
 A slot is an operand, a result or an attribute. Labels are those of the specification: `I1` for the first input, `C3`
-for the third constraint. Where the specification is silent (deprecated ops, CHLO), labels are ours, in its manner.
+for the third constraint. Where the specification has none (deprecated ops, CHLO), labels are ours, in its manner.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _NAMES: Mapping[TypeKind, str] = {  # those of several kinds first
 
 
 def describe(kind: TypeKind) -> str:
-    """Say which types a slot takes.
+    """Describe the types that a slot takes.
 
     >>> describe(TypeKind.FLOAT | TypeKind.COMPLEX), describe(TypeKind.TENSOR | TypeKind.TOKEN)
     ('floats or complex numbers', 'tensors or tokens')
@@ -104,7 +104,7 @@ _ATTRIBUTES: Mapping[type[Attribute], str] = {
 
 
 def describe_attributes(kinds: tuple[type[Attribute], ...]) -> str:
-    """Say which attributes a slot takes.
+    """Describe the attributes that a slot takes.
 
     >>> describe_attributes((UnitAttr, BoolAttr))
     'a unit or true or false'
@@ -113,7 +113,7 @@ def describe_attributes(kinds: tuple[type[Attribute], ...]) -> str:
 
 
 def kind_of(type_: Type) -> TypeKind:
-    """Give the kind of a type."""
+    """Return the kind of a type."""
     match type_:
         case TensorType(_, dtype):
             return _kind_of_element(dtype)
@@ -158,16 +158,15 @@ class Slot:
     variadic: bool = False
     dtype: DType | None = None
     sized: bool = False  # whether all sizes must be known, or one of them bounded
-    label: str = ""  # for an operand `I1`, `I2` … by its place unless it says otherwise; results have none
+    label: str = ""  # for an operand `I1`, `I2` … by its place unless given; results have none by default
 
 
 @dataclass(frozen=True, slots=True)
 class AttributeSlot:
-    """An attribute: its class (of several, any), and what it counts as where it is left out.
+    """An attribute: its class (any of several), and its default.
 
     `values` are those that an enumeration (or each of a list of them) has, or the names of records; `dtype` is that of
-    a number, a list or a literal, `rank` that of a literal. Without a `default`, `required` tells whether it must be
-    there.
+    a number, a list or a literal, `rank` that of a literal. `required`: without a `default`, it must be there.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Hold an op against the slots of its rules: how many values there are, of which types, and with which attributes."""
+"""Check an op against the slots of its rules: the number of values, their types, and attributes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from shlo_disc.verify.view import Refusal
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """Why an op is refused, and the label of the constraint that says so."""
+    """Why an op is refused, and the label of the constraint that it breaks."""
 
     label: str
     refusal: Refusal
@@ -36,7 +36,7 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """The values of each slot. Where the rank of a tensor is `open`, only the run tells what constraints speak of."""
+    """The values of each slot. `open`: the rank of a tensor is unknown; constraints can be checked only at run time."""
 
     values: dict[str, tuple[Value, ...]]
     open: bool
@@ -44,13 +44,13 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """Asks each slot once for each type: types of a module are few, and one object each."""
+    """Checks each slot once for each type: types of a module are few, and one object each."""
 
     _taken: dict[tuple[int, int], bool] = field(default_factory=dict[tuple[int, int], bool])
     _kinds: dict[int, TypeKind] = field(default_factory=dict[int, TypeKind])
 
     def fill(self, rules: Rules, op: Op) -> Filled | Broken:
-        """Put the operands and results of an op into its slots, and look at its attributes."""
+        """Assign the operands and results of an op to its slots, and check its attributes."""
         values: dict[str, tuple[Value, ...]] = {}
         if not _split(rules.operands, op.operands, op, "operandSegmentSizes", values):
             expected = f"'{op.name}' to have {_counted(rules.operands)} operands"
@@ -89,7 +89,7 @@ def _takes_many(regions: tuple[str, ...]) -> bool:
 def _split(
     slots: tuple[Slot, ...], given: tuple[Value, ...], op: Op, named: str, values: dict[str, tuple[Value, ...]]
 ) -> bool:
-    """Give each slot its values; variadic slots share what is left equally unless an attribute counts them out."""
+    """Assign values to slots; variadic slots get equal shares of the rest unless an attribute gives their sizes."""
     if not any([slot.variadic for slot in slots]):  # noqa: C419 - a list is faster, and this is asked for every op
         for slot, value in zip(slots, given, strict=False):
             values[slot.name] = (value,)
@@ -138,7 +138,7 @@ def _wrong_value(slot: Slot, value: Value, kind: TypeKind) -> Refusal | None:
 
 
 def _is_open(slot: Slot, value: Value) -> bool:
-    """Tell whether the slot is one for tensors and the value one of unknown rank."""
+    """Whether the slot is one for tensors and the value one of unknown rank."""
     return TypeKind.TOKEN not in slot.kind and isinstance(value.type, UnrankedTensorType)
 
 
@@ -159,14 +159,14 @@ def _wrong_attribute(slot: AttributeSlot, op: Op) -> Refusal | None:
 
 
 def _items(attribute: Attribute) -> tuple[Attribute, ...]:
-    """Give what has a value or a name: numbers in a literal have none."""
+    """Return the parts that have a value or a name; numbers in a literal have none."""
     if isinstance(attribute, ArrayAttr):
         return attribute.items
     return () if isinstance(attribute, DenseAttr) else (attribute,)
 
 
 def _value(attribute: Attribute) -> str:
-    """Give the value of an enumeration or the name of a record."""
+    """Return the value of an enumeration or the name of a record."""
     match attribute:
         case EnumAttr():
             return attribute.value

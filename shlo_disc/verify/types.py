@@ -1,6 +1,6 @@
-"""Questions about types that constraints ask, by the names that the specification gives them (section "Notation").
+"""Functions of types that constraints use, by their names in the specification (section "Notation").
 
-Sizes that are not known (`?`) agree with every size; what they turn out to be is checked when the program runs.
+Sizes that are not known (`?`) agree with every size; their values are checked when the program runs.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ Tensor: TypeAlias = TensorType | QuantizedTensorType
 
 
 def element_type(tensor: Tensor) -> Element:
-    """Give the element type, quantized or not."""
+    """Return the element type, quantized or not."""
     return tensor.dtype if isinstance(tensor, TensorType) else tensor.element
 
 
 def baseline_element_type(tensor: Tensor) -> DType | QuantizedElement:
-    """Give the element type, in which the parameters of a per-tensor quantization count for nothing.
+    """Return the element type, with normalized parameters of a per-tensor quantization.
 
     Two types with equal baselines differ in scales and zero points at most.
     """
@@ -35,7 +35,7 @@ def baseline_element_type(tensor: Tensor) -> DType | QuantizedElement:
 
 
 def expressed_type(tensor: Tensor) -> DType:
-    """Give the type of the numbers that the elements stand for."""
+    """Return the type of the numbers that the elements stand for."""
     element = element_type(tensor)
     return element.expressed if isinstance(element, QuantizedElement) else element
 
@@ -49,12 +49,12 @@ def is_per_axis_quantized(type_: Type) -> bool:
 
 
 def tensor_of(element: Element, shape: Shape = ()) -> Tensor:
-    """Give the type of a tensor of an element type; without a shape, that of a scalar."""
+    """Return the type of a tensor of an element type; without a shape, that of a scalar."""
     return QuantizedTensorType(shape, element) if isinstance(element, QuantizedElement) else TensorType(shape, element)
 
 
 def is_promotable(element: Element, other: Element) -> bool:
-    """Tell whether elements can be made elements of another type of the same sort, as wide or wider.
+    """Whether elements can be promoted to another type of the same sort, as wide or wider.
 
     >>> is_promotable(DType.F16, DType.F32), is_promotable(DType.F32, DType.F16), is_promotable(DType.I1, DType.I32)
     (True, False, False)
@@ -73,43 +73,43 @@ def _sort(dtype: DType) -> tuple[bool, bool, bool]:
 
 
 def sizes_agree(*sizes: int | None) -> bool:
-    """Tell whether all sizes can be the same number."""
+    """Whether all sizes can be the same number."""
     return len({size for size in sizes if size is not None}) <= 1
 
 
 def shapes_agree(*shapes: Sequence[int | None]) -> bool:
-    """Tell whether all shapes can be the same.
+    """Whether all shapes can be the same.
 
     >>> shapes_agree((4, None), (None, 3)), shapes_agree((4,), (5,)), shapes_agree((4,), (4, 1))
     (True, False, False)
     """
     if shapes[:1] * len(shapes) == shapes:
-        return True  # most are: this is for speed alone
+        return True  # the usual case: for speed only
     if len({len(shape) for shape in shapes}) > 1:
         return False
     return all(sizes_agree(*sizes) for sizes in zip(*shapes, strict=True))
 
 
 def greatest_shape(tensor: Tensor) -> Shape:
-    """Give the most that each size can be: the size, or its bound; None where it has none."""
+    """Return the greatest value of each size: the size, or its bound; None where it has none."""
     encoding = tensor.encoding
     bounds = encoding.sizes if isinstance(encoding, BoundsAttr) else (None,) * len(tensor.shape)
     return tuple([bound if size is None else size for size, bound in zip(tensor.shape, bounds, strict=False)])
 
 
 def is_sized(tensor: Tensor) -> bool:
-    """Tell whether all sizes of a tensor are known, or all but one that has a bound."""
+    """Whether all sizes of a tensor are known, or all but one that has a bound."""
     return None not in tensor.shape or (tensor.shape.count(None) == 1 and None not in greatest_shape(tensor))
 
 
 def tensors_agree(*tensors: Tensor) -> bool:
-    """Tell whether all tensors can have one shape, none of whose sizes is above a bound."""
+    """Whether all tensors can have one shape, none of whose sizes is above a bound."""
     shapes = [tensor.shape for tensor in tensors]
     if not shapes_agree(*shapes):
         return False
     if all(tensor.encoding is None for tensor in tensors):
         return True
-    # lists of bounds of another length are refused where the type is looked at by itself
+    # lists of bounds of another length are refused when the type itself is verified
     columns = zip(zip(*shapes, strict=True), zip(*map(greatest_shape, tensors), strict=False), strict=False)
     return all(_within(sizes, bounds) for sizes, bounds in columns)
 
@@ -130,7 +130,7 @@ def product(sizes: Sequence[int | None]) -> int | None:
 
 
 def types_agree(first: Type, second: Type) -> bool:
-    """Tell whether two types can be the same: tensors by their elements and shapes, others if equal."""
+    """Whether two types can be the same: tensors by their elements and shapes, others if equal."""
     if isinstance(first, Tensor) and isinstance(second, Tensor):
         return element_type(first) == element_type(second) and tensors_agree(first, second)
     return first == second

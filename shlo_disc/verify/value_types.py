@@ -1,4 +1,4 @@
-"""What is demanded of types themselves, wherever they stand: of quantized ones, and of bounds on sizes."""
+"""Constraints on types themselves: on quantized types, and on bounds of sizes."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _finite_scales(element: QuantizedElement) -> Refusal | None:
 
 
 def _expressed_scales(element: QuantizedElement) -> Refusal | None:
-    """The text gives scales without a type: they are of the expressed type if it has such numbers."""
+    """Demand scales in the range of the expressed type: the text gives them without a type."""
     wrong = [scale for scale in element.scales if not _fits(scale, element.expressed)]
     return _refuse(f"scales in the range of {element.expressed.value}", wrong[0], element) if wrong else None
 

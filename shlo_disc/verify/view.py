@@ -1,4 +1,4 @@
-"""How a constraint looks at an op: operands, results and attributes by the names of the specification."""
+"""A constraint's view of an op: operands, results and attributes by the names of the specification."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class OpView:
-    """An op whose slots have been found to hold what they may hold."""
+    """An op whose slots have been checked."""
 
     op: Op
     module: Module
@@ -142,7 +142,7 @@ class OpView:
         return self.op.regions[region].block
 
     def returned(self, region: int) -> tuple[Type, ...]:
-        """The types of what a region returns."""
+        """The types that a region returns."""
         return tuple([value.type for value in self.block(region).ops[-1].operands])
 
     def constant(self, name: str) -> tuple[int, ...] | None:
@@ -151,7 +151,7 @@ class OpView:
 
 
 def numbers_of(literal: DenseAttr) -> tuple[int, ...]:
-    """Give the elements of an integer literal; that of a splat is repeated."""
+    """Return the elements of an integer literal; that of a splat is repeated."""
     numbers: list[int] = np.frombuffer(literal.data, numpy_dtype(literal.type.dtype)).tolist()
     if literal.splat:
         numbers *= math.prod([size or 0 for size in literal.type.shape])

@@ -1,4 +1,4 @@
-"""Go through a module for its constraints: once, and over ops that are alike only at the first of them."""
+"""Walk over a module for its constraints; of ops that are alike, only the first is visited."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from shlo_disc.ir.attributes import (
 from shlo_disc.ir.core import Function, Module, Op, Value
 from shlo_disc.verify.view import numbers_of
 
-_MOST_ELEMENTS = 64  # of a constant that constraints look at
+_MOST_ELEMENTS = 64  # of a constant that constraints read
 _COMPARED = frozenset({BoolAttr, DenseArrayAttr, EnumAttr, IntegerAttr, StringAttr, SymbolAttr})
 
 
 class Walk:
-    """What has been seen of a module."""
+    """The state of a walk over a module."""
 
     def __init__(self, module: Module) -> None:
         self.module = module
@@ -36,9 +36,9 @@ class Walk:
         return self._constants
 
     def ops(self) -> Iterator[Op]:
-        """Give every op that is not like one before, outer before inner, in text order.
+        """Yield every op that is not like an earlier one, outer before inner, in text order.
 
-        Ops are alike that differ in names and places only. Those with regions are like no others.
+        Ops are alike if they differ in names and places only. Ops with regions are like no others.
         """
         for function in self.module.contents:
             if isinstance(function, Function):
@@ -68,7 +68,7 @@ class Walk:
             self._constants[op.results[0]] = numbers_of(value)
 
     def _key(self, op: Op) -> tuple[object, ...]:
-        """Give what an op shares with those that are like it. The parser makes one object of equal types."""
+        """Return the key that ops share which are alike. The parser makes one object of equal types."""
         constants = self._constants
         key: list[object] = [op.name]
         for operand in op.operands:

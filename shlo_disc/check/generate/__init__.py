@@ -1,5 +1,4 @@
-"""Random StableHLO programs: well typed, with open and fixed sizes, of the ops and patterns that compilers fuse.
+"""Random StableHLO programs: well typed, with dynamic and static shapes, of ops and patterns that compilers fuse.
 
-In: a seed. Out: text, sizes to call it with, and the values of its arguments. Patterns may be added; a seed then gives
-other programs.
+In: a seed. Out: the text of a module. Patterns may be added; a seed then gives other programs.
 """

@@ -11,14 +11,14 @@ from shlo_disc.expr.dim import Dim, const
 from shlo_disc.ir.dtypes import DType
 
 Shape = tuple[Dim, ...]
-MOST_FIXED = 1 << 15  # elements by sizes that the text fixes: later steps make more of them
-_RECENT = 5  # values that are likely to be used next: programs become deep
+MOST_FIXED = 1 << 15  # product of fixed sizes of an operand: later steps make larger values
+_RECENT = 5  # last values, which are preferred as operands, so that programs become deep
 _ARITHMETIC = {"add": Dim.__add__, "multiply": Dim.__mul__, "divide": Dim.__floordiv__}
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramValue:
-    """A value of the program. Its type has `?` where its size is open."""
+    """A value of the program. Its type has `?` for dynamic sizes."""
 
     name: str
     shape: Shape
@@ -31,7 +31,7 @@ class ProgramValue:
 
 @dataclass(frozen=True, slots=True)
 class _Recipe:
-    """How a size is computed from others: the op of that name."""
+    """The op, by name, that computes a size from two others."""
 
     name: str
     a: Dim
@@ -50,20 +50,20 @@ def spell(shape: Sequence[Dim], dtype: DType) -> str:
 
 
 def is_fixed(shape: Shape) -> bool:
-    """Whether no size is open."""
+    """Whether all sizes are static."""
     return all(dim.constant is not None for dim in shape)
 
 
 def fixed_elements(shape: Sequence[Dim]) -> int:
-    """How many elements there are for one of each open size."""
+    """The product of all static sizes but 0."""
     return math.prod(dim.constant or 1 for dim in shape)
 
 
 class ProgramBuilder:
-    """Makes a program line by line."""
+    """Builds a program line by line."""
 
     def __init__(self, choices: Choices, *, beyond_xla: bool = False) -> None:
-        """`beyond_xla`: what XLA does not run may be made, too."""
+        """`beyond_xla`: ops that XLA does not run are allowed, too."""
         self.choices, self.beyond_xla = choices, beyond_xla
         self.values = list[ProgramValue]()
         self.arguments = list[ProgramValue]()
@@ -73,7 +73,7 @@ class ProgramBuilder:
         self._recipes = dict[Dim, _Recipe]()
 
     def pick(self, fits: Callable[[ProgramValue], bool]) -> ProgramValue | None:
-        """Decide on a value, of the last ones most of the time; None if none fits."""
+        """Decide on a value, mostly one of the last; None if none fits."""
         usable = [value for value in reversed(self.values) if fixed_elements(value.shape) <= MOST_FIXED]
         found = [value for value in usable if fits(value)]
         if not found:
@@ -88,7 +88,7 @@ class ProgramBuilder:
         return made
 
     def forget(self) -> None:
-        """Begin a program that uses nothing of what there is."""
+        """Begin a program that uses none of the values so far."""
         self.values = []
 
     def fresh(self) -> str:
@@ -97,13 +97,13 @@ class ProgramBuilder:
         return f"%{self._names - 1}"
 
     def quiet(self, text: str, shape: Shape, dtype: DType) -> ProgramValue:
-        """Add an op whose result is used here, and offered to no later op."""
+        """Add an op whose result later steps do not pick."""
         made = ProgramValue(self.fresh(), shape, dtype)
         self._lines.append(f"{made.name} = {text}")
         return made
 
     def op(self, text: str, shape: Shape, dtype: DType) -> ProgramValue:
-        """Add an op; later ones may use its result."""
+        """Add an op whose result later steps may pick."""
         made = self.quiet(text, shape, dtype)
         self.values.append(made)
         return made
@@ -113,7 +113,7 @@ class ProgramBuilder:
         self._lines.append(text)
 
     def splat(self, literal: str, dtype: DType, shape: Shape = ()) -> ProgramValue:
-        """A constant, of one number everywhere; of open sizes by a broadcast."""
+        """A splat constant; with dynamic sizes, by a broadcast."""
         if not is_fixed(shape):
             return self.broadcast(self.splat(literal, dtype), (), shape)
         return self.quiet(f"stablehlo.constant dense<{literal}> : {spell(shape, dtype)}", shape, dtype)
@@ -139,7 +139,7 @@ class ProgramBuilder:
         return [dim for value in self.arguments for dim in value.shape if dim.constant is None]
 
     def size(self, dim: Dim) -> ProgramValue:
-        """A size as a scalar: read off a value that has it, or computed."""
+        """A size as a scalar: read from a value that has it, or computed."""
         if dim.constant is not None:
             return self.splat(str(dim.constant), DType.I32)
         holders = [value for value in self.values if dim in value.shape]

@@ -1,4 +1,4 @@
-"""Where a generator's decisions come from."""
+"""Sources of a generator's decisions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Choices(Protocol):
-    """A source of decisions. 0 is the plainest one: what shrinks decisions goes towards it."""
+    """A source of decisions. 0 is the simplest one, towards which shrinking goes."""
 
     def below(self, count: int, /) -> int:
         """Decide on a number from 0 to `count` - 1."""
@@ -18,7 +18,7 @@ class Choices(Protocol):
 
 
 class RandomChoices:
-    """Decisions at random; equal seeds decide alike."""
+    """Random decisions; equal seeds give equal ones."""
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)
@@ -34,5 +34,5 @@ def pick(choices: Choices, items: Sequence[T]) -> T:
 
 
 def chance(choices: Choices, one_in: int) -> bool:
-    """Decide for something unusual, once in so many times."""
+    """Decide for something unusual, once in `one_in` times on average."""
     return choices.below(one_in) == one_in - 1

@@ -1,4 +1,4 @@
-"""Families of ops with bodies of whole tensors: loops, branches, calls."""
+"""Op families with regions of whole tensors: loops, branches, calls."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from shlo_disc.ir.dtypes import DType
 
 
 def loop(b: ProgramBuilder) -> bool:
-    """A few turns of a loop that carries a value, and reads another from outside."""
+    """A loop of a few iterations that carries a value, and reads another from outside."""
     x = b.pick(is_float)
     if x is None:
         return False
@@ -36,7 +36,7 @@ def loop(b: ProgramBuilder) -> bool:
 
 
 def search(b: ProgramBuilder) -> bool:
-    """A loop that two tensors decide about: as long as one has an element below a number, a few times at most."""
+    """A loop with a condition on data: while a tensor has an element below 2, at most 3 times."""
     x = b.pick(lambda v: v.dtype is DType.F32 and len(v.shape) >= 1)
     if x is None:
         return False
@@ -69,7 +69,7 @@ def search(b: ProgramBuilder) -> bool:
 
 
 def case(b: ProgramBuilder) -> bool:
-    """One of two branches, by an index that may be out of range."""
+    """A case of two branches, with an index that may be out of range."""
     x = b.pick(is_float)
     if x is None:
         return False
@@ -91,7 +91,7 @@ def case(b: ProgramBuilder) -> bool:
 
 
 def call(b: ProgramBuilder) -> bool:
-    """A call of another function, or a composite op that one explains."""
+    """A call of another function, or a composite op that it decomposes."""
     x = b.pick(is_float)
     if x is None:
         return False

@@ -1,4 +1,4 @@
-"""Sizes that data decides, which XLA cannot run: counts, filters, loops and branches that give other sizes."""
+"""Op families with unbacked sizes, which XLA cannot run: counts, filters, loops and branches that change sizes."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from shlo_disc.check.generate.choices import pick
 from shlo_disc.expr.dim import Dim, const, symbol
 from shlo_disc.ir.dtypes import DType
 
-_MOST = 6  # of a size that a number decides
+_MOST = 6  # of a size that data decides
 
 
 def _decided(b: ProgramBuilder) -> Dim:
-    """A size of which nothing is known."""
+    """A new unbacked size."""
     return symbol(f"d{b.fresh()[1:]}")
 
 
 def _count(b: ProgramBuilder) -> ProgramValue:
-    """A size as a number of the program, made of whatever integer there is."""
+    """A scalar from 0 to `_MOST`, computed from any integers there are, to be used as a size."""
     found = b.pick(lambda v: v.dtype is DType.I32 and not v.shape)
     if found is None:
         of = b.pick(lambda v: v.dtype is DType.I32 and len(v.shape) >= 1)
@@ -46,7 +46,7 @@ def _vector(b: ProgramBuilder, sizes: Sequence[ProgramValue]) -> ProgramValue:
 
 
 def counted(b: ProgramBuilder) -> bool:
-    """Positions, copies, or a longer axis: of as many elements as a number says."""
+    """An iota, broadcast, pad or slice, with a computed number as its size."""
     size, number = _decided(b), _count(b)
     x = b.pick(lambda v: len(v.shape) == 1 and not v.dtype.is_bool)
     kind = pick(b.choices, ("iota", "broadcast", "pad", "slice"))
@@ -79,7 +79,7 @@ def _named(b: ProgramBuilder, name: str, operands: Sequence[ProgramValue], shape
 
 
 def filtered(b: ProgramBuilder) -> bool:
-    """The elements of a vector that are larger than a number, in their order."""
+    """The elements of a vector that exceed a constant, in their order."""
     x = b.pick(lambda v: len(v.shape) == 1 and (v.dtype.is_float or v.dtype.is_integer) and v.dtype.bits >= 8)
     if x is None:
         return False
@@ -108,7 +108,7 @@ def _true_ones(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
 
 
 def tied(b: ProgramBuilder) -> bool:
-    """A size that is read from data, and has to be that of an argument, or small beside it: a NaN makes it smaller."""
+    """An unbacked size that has to equal an argument's, or to fit into twice of it; NaNs make it smaller."""
     x = b.pick(lambda v: len(v.shape) == 1 and v.dtype.is_float and v.shape[0].constant is None)
     if x is None:
         return False
@@ -130,7 +130,7 @@ def tied(b: ProgramBuilder) -> bool:
 
 
 def growing(b: ProgramBuilder) -> bool:
-    """A loop that carries a vector, and makes it longer, or shorter, in each turn."""
+    """A loop that carries a vector, and makes it longer, or shorter, in each iteration."""
     x = b.pick(lambda v: len(v.shape) == 1 and v.dtype.is_float and v.dtype.bits >= 16)
     if x is None:
         return False
@@ -166,7 +166,7 @@ def growing(b: ProgramBuilder) -> bool:
 
 
 def either(b: ProgramBuilder) -> bool:
-    """One of two branches that give vectors of different sizes."""
+    """A case whose two branches give vectors of different sizes."""
     x = b.pick(lambda v: len(v.shape) == 1)
     if x is None:
         return False

@@ -1,4 +1,4 @@
-"""Families of ops that work element by element."""
+"""Op families that work element by element."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _FLOAT = (
     "negate", "abs", "tanh", "logistic", "exponential", "sine", "cosine", "floor", "ceil", "sign", "cbrt",
     "exponential_minus_one", "round_nearest_even", "round_nearest_afz", "tan",
 )  # fmt: skip
-_POSITIVE = ("sqrt", "rsqrt", "log", "log_plus_one")  # of absolute values: NaN everywhere tells nothing
+_POSITIVE = ("sqrt", "rsqrt", "log", "log_plus_one")  # of absolute values: results that are all NaN test nothing
 _SIGNED = ("negate", "abs", "sign", "not", "popcnt", "count_leading_zeros")
 _UNSIGNED = ("not", "popcnt", "count_leading_zeros")
 _FLOAT_PAIR = ("add", "subtract", "multiply", "maximum", "minimum", "divide", "atan2")
@@ -23,16 +23,16 @@ _DTYPES = (
     DType.I16, DType.UI16, DType.UI64, DType.C64, DType.C128,
 )  # fmt: skip
 _PREDICATE = DType.I1
-_POWERS = DType.F8E8M0FNU  # the exponents of powers of two, which are moved and converted, no more
+_POWERS = DType.F8E8M0FNU  # powers of two, stored as exponents, which are only moved and converted
 
 
 def is_float(v: ProgramValue) -> bool:
-    """Whether a value holds floats that can be computed with."""
+    """Whether a value holds floats that arithmetic takes."""
     return v.dtype.is_float and v.dtype is not _POWERS
 
 
 def literal(b: ProgramBuilder, dtype: DType) -> str:
-    """A plain number of a type."""
+    """A simple literal of a type."""
     if dtype.is_bool:
         return pick(b.choices, ("true", "false"))
     if dtype.is_complex:
@@ -65,7 +65,7 @@ def unary(b: ProgramBuilder) -> bool:
 
 
 def partner(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
-    """Another value of the same type: one that is there, a smaller one broadcast, or a constant."""
+    """A second operand of the same type: an existing value, a smaller one broadcast, or a constant."""
     if not chance(b.choices, 4):
         same = b.pick(lambda v: v.type == x.type and v.shape == x.shape)
         if same is not None and (same is not x or chance(b.choices, 3)):
@@ -78,7 +78,7 @@ def partner(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
 
 
 def _placed(small: ProgramValue, large: ProgramValue) -> list[int] | None:
-    """The axes of a larger value where those of a smaller one fit, in order."""
+    """The axes of a larger value that have the sizes of a smaller one, in order; None if there are none."""
     dims, axis = list[int](), 0
     for size in small.shape:
         while axis < len(large.shape) and large.shape[axis] != size:
@@ -113,7 +113,7 @@ def compared(b: ProgramBuilder, x: ProgramValue, y: ProgramValue, direction: str
 
 
 def select(b: ProgramBuilder) -> bool:
-    """A choice between two values, by a comparison."""
+    """A select between two values, by a comparison."""
     x = b.pick(lambda v: v.dtype is not _POWERS)
     if x is None:
         return False
@@ -150,7 +150,7 @@ def convert(b: ProgramBuilder) -> bool:
 
 
 def bits(b: ProgramBuilder) -> bool:
-    """The bits of a number as another type, or a number in less precision."""
+    """A bitcast to an integer, or a rounding to less precision."""
     x = b.pick(lambda v: v.dtype is DType.F32)
     if x is None:
         return False

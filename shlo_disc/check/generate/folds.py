@@ -1,4 +1,4 @@
-"""Families of ops that combine many elements: reductions, products, convolutions, sorts."""
+"""Op families that combine many elements: reductions, products, convolutions, sorts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _can_be_folded(v: ProgramValue) -> bool:
 
 
 def _extreme(dtype: DType, *, least: bool) -> str:
-    """The number that a maximum (the least) or a minimum starts from."""
+    """The initial value of a maximum (the least number) or of a minimum (the greatest)."""
     if dtype.is_float:
         digits = {DType.F64: ("0xFFF0000000000000", "0x7FF0000000000000"), DType.F16: ("0xFC00", "0x7C00")}
         digits |= {DType.BF16: ("0xFF80", "0x7F80"), DType.F32: ("0xFF800000", "0x7F800000")}
@@ -30,7 +30,7 @@ def _extreme(dtype: DType, *, least: bool) -> str:
 
 
 def _start_of(b: ProgramBuilder, combine: str, dtype: DType) -> ProgramValue:
-    """A reduction's initial value: its identity, else what it gives is up to the implementation."""
+    """A reduction's initial value: its identity, as results for other values are implementation-defined."""
     if combine in ("maximum", "minimum"):
         plain = _extreme(dtype, least=combine == "maximum")
     elif dtype.is_bool:
@@ -54,7 +54,7 @@ def reduced(b: ProgramBuilder, x: ProgramValue, dims: list[int], combine: str) -
 
 
 def combined(b: ProgramBuilder, x: ProgramValue) -> str:
-    """What a reduction does; whether a product of many floats overflows on its way is a matter of their order."""
+    """The combiner of a reduction; not a product of floats, which may overflow depending on the order."""
     if x.dtype.is_complex:
         return "add"
     if x.dtype.is_bool:
@@ -79,7 +79,7 @@ def reduce(b: ProgramBuilder) -> bool:
 
 
 def normalize(b: ProgramBuilder) -> bool:
-    """A softmax, or a sum of squares, along one dim."""
+    """A softmax, or squares divided by their sum, along one dim."""
     x = b.pick(lambda v: len(v.shape) >= 1 and v.dtype.is_float and is_number(v))
     if x is None:
         return False
@@ -97,7 +97,7 @@ def normalize(b: ProgramBuilder) -> bool:
 
 
 def argmax(b: ProgramBuilder) -> bool:
-    """The first largest element of a dim and where it is, as JAX spells it."""
+    """The first largest element of the last dim and its index, as JAX emits it."""
     x = b.pick(lambda v: len(v.shape) >= 1 and v.dtype in (DType.F32, DType.I32) and v.shape[-1].constant is not None)
     if x is None or not x.shape[-1].constant:
         return False
@@ -166,7 +166,7 @@ def reduce_window(b: ProgramBuilder) -> bool:
 
 
 def dot(b: ProgramBuilder) -> bool:
-    """A product of two values over dims of one size, with batch dims now and then."""
+    """A product of two values over dims of equal size, sometimes with batch dims."""
     x = b.pick(lambda v: 1 <= len(v.shape) <= 4 and v.dtype in (DType.F32, DType.F64, DType.BF16, DType.F16, DType.I32))
     if x is None:
         return False
@@ -230,12 +230,12 @@ def convolution(b: ProgramBuilder) -> bool:
 
 
 def sort(b: ProgramBuilder) -> bool:
-    """One dim sorted, stably; with a value of equal shape beside it now and then, by which ties are broken."""
+    """A stable sort along one dim, sometimes with a second value that breaks ties."""
     x = b.pick(lambda v: len(v.shape) >= 1 and _can_be_folded(v))
     if x is None:
         return False
     axis = b.choices.below(len(x.shape))
-    if x.dtype.is_float:  # no rule says which sign a NaN has, but it says where it comes in total order
+    if x.dtype.is_float:  # the sign of a NaN is unspecified, but decides its place in total order
         x = b.op(f"stablehlo.abs {x.name} : {x.type}", x.shape, x.dtype)
     y = b.pick(lambda v: v.shape == x.shape and v is not x)
     everyone = [x] if y is None or not chance(b.choices, 2) else [x, y]

@@ -1,4 +1,4 @@
-"""Forms of common ops that few programs use: JAX's older ones, CHLO's that broadcast, tuples, one participant's."""
+"""Op families of rare forms: deprecated ops, CHLO's broadcasting ops, tuples, collectives of one participant."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _INTEGER = (
 
 
 def broadcasting(b: ProgramBuilder) -> bool:
-    """A function of two values of different ranks, which CHLO broadcasts; a choice between them now and then."""
+    """A binary CHLO op that broadcasts values of different ranks, or a comparison and a select."""
     x = b.pick(lambda v: len(v.shape) >= 1 and (is_float(v) or (v.dtype.is_integer and v.dtype.bits >= 8)))
     if x is None:
         return False
@@ -48,7 +48,7 @@ def like(b: ProgramBuilder) -> bool:
 
 
 def fenced(b: ProgramBuilder) -> bool:
-    """Two values behind a barrier."""
+    """Two values behind an optimization barrier."""
     x, y = (b.pick(lambda _: True) for _ in range(2))
     if x is None or y is None:
         return False
@@ -73,12 +73,12 @@ def packed(b: ProgramBuilder) -> bool:
 
 
 def _has_known_form(b: ProgramBuilder, x: ProgramValue) -> bool:
-    """Whether XLA finds the shape of a result of an op that has no dynamic form."""
+    """Whether an op without a dynamic form may take a value: XLA infers its shape only if sizes are fixed."""
     return b.beyond_xla or is_fixed(x.shape)
 
 
 def selected(b: ProgramBuilder) -> bool:
-    """Slices at indices, as torch has them."""
+    """A torch_index_select."""
     x = b.pick(lambda v: 1 <= len(v.shape) <= 3 and bool(v.shape[0].constant) and _has_known_form(b, v))
     if x is None:
         return False
@@ -99,7 +99,7 @@ def selected(b: ProgramBuilder) -> bool:
 
 
 def einsum(b: ProgramBuilder) -> bool:
-    """A product, or a sum and transposition, in Einstein's notation."""
+    """An einsum of two operands, or of one: a sum or a transposition."""
     x = b.pick(lambda v: len(v.shape) == 2 and v.dtype in (DType.F32, DType.F64) and _has_known_form(b, v))
     if x is None:
         return False
@@ -117,7 +117,7 @@ def einsum(b: ProgramBuilder) -> bool:
 
 
 def older(b: ProgramBuilder) -> bool:
-    """A product or a broadcast in its first form, a branch by a truth value, or a random number's shape."""
+    """A deprecated dot or broadcast, or an if."""
     kind = pick(b.choices, ("dot", "broadcast", "if"))
     if kind == "dot":
         x = b.pick(lambda v: len(v.shape) == 2 and v.dtype in (DType.F32, DType.F64))
@@ -155,7 +155,7 @@ def older(b: ProgramBuilder) -> bool:
 
 
 def alone(b: ProgramBuilder) -> bool:
-    """A sum over all participants, of which there is one; or its number."""
+    """An all_reduce over the only participant, or its replica or partition id."""
     x = b.pick(lambda v: v.dtype in (DType.F32, DType.I32))
     if x is None:
         return False

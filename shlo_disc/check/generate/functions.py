@@ -1,4 +1,4 @@
-"""Families of functions that few programs use: special ones, of complex numbers, of bits; narrow types."""
+"""Op families of rare functions: special functions, complex numbers, bits; narrow types."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from shlo_disc.functions.table import BY_OP
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.ir.type_kind import TypeKind
 
-_WITHIN_ONE = ("acos", "asin", "atanh", "erf_inv")  # of sines
-_POSITIVE = ("acosh", "lgamma", "digamma")  # of absolute values, and 1
+_WITHIN_ONE = ("acos", "asin", "atanh", "erf_inv")  # applied to sines
+_POSITIVE = ("acosh", "lgamma", "digamma")  # applied to abs(x) + 1.25
 _ANYWHERE = tuple(
     [
         function.name
@@ -32,7 +32,7 @@ _NARROW = (
     DType.I4, DType.UI4, DType.I2, DType.UI2, DType.F8E4M3FN, DType.F8E5M2, DType.F8E4M3, DType.F8E3M4,
     DType.F8E4M3B11FNUZ, DType.F8E4M3FNUZ, DType.F8E5M2FNUZ, DType.F4E2M1FN, DType.F8E8M0FNU,
 )  # fmt: skip
-_NARROWEST = (DType.F6E2M3FN, DType.F6E3M2FN)  # XLA has none of them
+_NARROWEST = (DType.F6E2M3FN, DType.F6E3M2FN)  # XLA lacks them
 _WIDE_FLOATS = (DType.F32, DType.F64)
 
 
@@ -42,7 +42,7 @@ def _applied(b: ProgramBuilder, name: str, x: ProgramValue, dtype: DType | None 
 
 
 def special(b: ProgramBuilder) -> bool:
-    """A function of CHLO of one value, in its domain."""
+    """A unary CHLO function, within its domain."""
     x = b.pick(lambda v: v.dtype in _WIDE_FLOATS)
     if x is None:
         return False
@@ -83,7 +83,7 @@ def of_two(b: ProgramBuilder) -> bool:
 
 
 def classes(b: ProgramBuilder) -> bool:
-    """Whether numbers are finite, or which infinity they are."""
+    """A test for finite numbers, or for infinities."""
     x = b.pick(lambda v: v.dtype.is_float and v.dtype.bits >= 16)
     if x is None:
         return False
@@ -109,12 +109,12 @@ def of_complex(b: ProgramBuilder) -> bool:
 
 
 def narrow(b: ProgramBuilder) -> bool:
-    """A value in a type of 2, 4 or 8 bits; later steps move, compare and convert it."""
+    """A conversion to a type of 2, 4 or 8 bits; later steps move, compare and convert the result."""
     return _narrowed(b, _NARROW)
 
 
 def narrowest(b: ProgramBuilder) -> bool:
-    """A value in a type of 6 bits."""
+    """A conversion to a type of 6 bits."""
     return _narrowed(b, _NARROWEST)
 
 
@@ -128,9 +128,9 @@ def _narrowed(b: ProgramBuilder, dtypes: Sequence[DType]) -> bool:
 
 
 def shared_bits(b: ProgramBuilder) -> bool:
-    """The bits of a number as several narrower ones, and these as one number again."""
+    """A bitcast to several narrower numbers, and one back to a wide number."""
 
-    def fits(v: ProgramValue) -> bool:  # XLA does not find the shapes of such conversions
+    def fits(v: ProgramValue) -> bool:  # XLA does not infer dynamic shapes here
         return (
             v.dtype in (DType.I32, DType.F32, DType.UI32) and len(v.shape) < 4 and (b.beyond_xla or is_fixed(v.shape))
         )

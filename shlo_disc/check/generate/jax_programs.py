@@ -20,7 +20,7 @@ from shlo_disc.check.generate.jax_steps import STEPS, Traced
 from shlo_disc.check.xla import without_locations
 
 _MOST_STEPS = 6
-_MOST_ELEMENTS = 1 << 15  # of sizes that are fixed
+_MOST_ELEMENTS = 1 << 15  # product of a value's fixed sizes
 _MOST_RANK = 4
 _FIXED = (16, 3, 8, 1, 5, 64, 17, 33)
 _DTYPES = (*["float32"] * 8, "float64", "float64", "bfloat16", "float16")
@@ -29,7 +29,7 @@ Function = Callable[..., tuple[Traced, ...]]
 
 
 class _Recorded:
-    """Decisions that are the same each time that JAX traces a function."""
+    """Decisions that are recorded, and replayed each time that JAX traces a function."""
 
     def __init__(self, choices: Choices) -> None:
         self._choices = choices
@@ -48,7 +48,7 @@ class _Recorded:
 
 
 def export_programs(choices: Choices, count: int = 1) -> str:
-    """Make so many functions that share nothing, and their derivatives, in the `@main` of one module."""
+    """Export `count` independent functions, with derivatives, as the `@main` of one module."""
     scope, structs, parts = export.SymbolicScope(), list[Any](), list[tuple[Function, int]]()
     with jax.enable_x64(True):
         for number in range(count):
@@ -71,7 +71,7 @@ def export_programs(choices: Choices, count: int = 1) -> str:
 
 
 def export_at(seed: int, count: int = 1) -> str:
-    """The functions of a seed; others where JAX cannot compare the sizes that a derivative of them needs."""
+    """Export the functions of a seed; new ones where JAX cannot compare symbolic sizes that a derivative needs."""
     choices = RandomChoices(seed)
     while True:
         with suppress(InconclusiveDimensionOperation):
@@ -79,7 +79,7 @@ def export_at(seed: int, count: int = 1) -> str:
 
 
 def _arguments(c: Choices, scope: export.SymbolicScope, number: int) -> list[Any]:
-    """One to three arrays of one type; shapes and sizes come again."""
+    """One to three arrays of one type; shapes and sizes recur."""
     sizes = [*export.symbolic_shape(f"a{number}, b{number}", scope=scope), pick(c, _FIXED)]
     dtype, shapes = pick(c, _DTYPES), list[tuple[Any, ...]]()
     for _ in range(1 + c.below(3)):
@@ -93,7 +93,7 @@ def _arguments(c: Choices, scope: export.SymbolicScope, number: int) -> list[Any
 
 
 def _function(c: _Recorded, derivative: Callable[[Function], Function]) -> Function:
-    """A function of some steps, and what is derived of it."""
+    """A function of some random steps, or a derivative of it."""
 
     def function(*arrays: Traced) -> tuple[Traced, ...]:
         c.rewind()
@@ -108,11 +108,11 @@ def _function(c: _Recorded, derivative: Callable[[Function], Function]) -> Funct
 
 
 def _stepped(c: Choices, values: Sequence[Traced]) -> Traced | None:
-    """A new value; None if JAX refuses the step, or there is nothing to take it on."""
+    """A new value; None if JAX refuses the step, no operand fits, or the result is unusable."""
     step = pick(c, STEPS)
     try:
         made = step(c, values)
-    except Exception:  # noqa: BLE001  JAX raises errors of many types for sizes that it does not know
+    except Exception:  # noqa: BLE001  JAX raises errors of many types for symbolic sizes
         return None
     fixed = 1
     for size in made.shape:

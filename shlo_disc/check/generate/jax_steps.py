@@ -1,9 +1,10 @@
-"""Steps of random JAX functions: norms, attention, joins, products, indexing, scans, each on values that are there.
+"""Steps of random JAX functions: norms, attention, joins, products, indexing, scans, on the values so far.
 
-A step takes the values so far, the last one first, and gives a new one. What JAX refuses for symbolic sizes is no step.
+A step takes the values so far, the last one first, and gives a new one. A step that JAX refuses for symbolic sizes is
+skipped.
 """
 
-# JAX's functions are typed for arrays, and take what they trace here.
+# JAX's functions are typed for arrays, and take tracers here.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false, reportMissingTypeArgument=false
 
@@ -51,18 +52,18 @@ def _axis(c: Choices, x: Traced) -> int:
 
 
 def _like(c: Choices, values: Sequence[Traced], x: Traced) -> Traced:
-    """A value of the same shape: the value itself now and then."""
+    """A value of the same shape, sometimes the value itself."""
     same = [y for y in values if y.shape == x.shape]
     return pick(c, same)
 
 
 def function(c: Choices, values: Sequence[Traced]) -> Traced:
-    """A function of each element."""
+    """An elementwise function."""
     return pick(c, _FUNCTIONS)(pick(c, values[:3]))
 
 
 def both(c: Choices, values: Sequence[Traced]) -> Traced:
-    """Two values of one shape, or of shapes that broadcast, in one op."""
+    """A binary op of values of one shape, or of shapes that broadcast."""
     x = values[0]
     y = _like(c, values, x) if chance(c, 2) else pick(c, values)
     return pick(
@@ -88,7 +89,7 @@ def norm(c: Choices, values: Sequence[Traced]) -> Traced:
 
 
 def reduction(c: Choices, values: Sequence[Traced]) -> Traced:
-    """A reduction along some axes, kept with size 1 or not."""
+    """A reduction along one axis, sometimes combined with its operand."""
     x = _of_rank(values, 1)
     y = pick(c, tuple(_REDUCTIONS.values()))(x, axis=_axis(c, x))
     if chance(c, 3):
@@ -123,7 +124,7 @@ def moved(c: Choices, values: Sequence[Traced]) -> Traced:
 
 
 def product(c: Choices, values: Sequence[Traced]) -> Traced:
-    """A product of a value with itself or another one, over axes of one size."""
+    """A product of a value with itself or another one, over axes of equal size."""
     x = _of_rank(values, 1, 3)
     y = x if chance(c, 2) else pick(c, [y for y in values if 1 <= y.ndim <= 2])
     pairs = [(i, j) for i in range(x.ndim) for j in range(y.ndim) if x.shape[i] == y.shape[j]]
@@ -135,7 +136,7 @@ def product(c: Choices, values: Sequence[Traced]) -> Traced:
 
 
 def attention(c: Choices, values: Sequence[Traced]) -> Traced:
-    """Attention whose queries, keys and values may be one value, with a mask and a residual now and then."""
+    """Attention whose queries, keys and values may be one value, sometimes with a mask and a residual."""
     q = _of_rank(values, 2, 3)
     rows = [y for y in values if y.ndim == q.ndim and y.shape[-1] == q.shape[-1] and y.shape[:-2] == q.shape[:-2]]
     k, v = pick(c, rows), pick(c, rows)
@@ -150,7 +151,7 @@ def attention(c: Choices, values: Sequence[Traced]) -> Traced:
 
 
 def indexed(c: Choices, values: Sequence[Traced]) -> Traced:
-    """Elements at computed places, what is added or set there, sorted ones, the largest ones."""
+    """A gather or scatter at computed indices, a sort, an update of a slice, or a top-k."""
     x = _of_rank(values, 1)
     size, kind = x.shape[0], c.below(8)
     if kind <= 2:  # positions in narrow integers, which may wrap
@@ -174,13 +175,13 @@ def indexed(c: Choices, values: Sequence[Traced]) -> Traced:
 
 
 def cumulative(c: Choices, values: Sequence[Traced]) -> Traced:
-    """Sums and extremes of all elements up to each."""
+    """A cumulative sum, product, extreme or logsumexp."""
     x = _of_rank(values, 1)
     return pick(c, _CUMULATIVE)(x, axis=_axis(c, x), reverse=bool(c.below(2)))
 
 
 def loop(c: Choices, values: Sequence[Traced]) -> Traced:
-    """A scan over an axis whose carry every turn reads and writes, or a loop of a few turns."""
+    """A scan over the first axis, with a carry, or a loop of a few iterations."""
     x = _of_rank(values, 1, 3)
     if chance(c, 2):
         return lax.fori_loop(0, 2 + c.below(3), lambda k, y: jnp.tanh(y + 0.5 * x) + k, x)
@@ -189,7 +190,7 @@ def loop(c: Choices, values: Sequence[Traced]) -> Traced:
 
 
 def convolution(c: Choices, values: Sequence[Traced]) -> Traced:
-    """A convolution of lines with a kernel of numbers, or windows' largest elements."""
+    """A convolution of one dim with a constant kernel, or a max pooling."""
     x = _of_rank(values, 2, 3)
     lines = x.reshape(-1, x.shape[-1], 1)
     width = 2 + c.below(3)

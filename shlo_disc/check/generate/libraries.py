@@ -1,4 +1,4 @@
-"""Families of ops that a library computes, or that are a page of text: transforms, matrices, random bits, windows."""
+"""Op families that libraries compute, or whose text is long: transforms, matrices, random bits, windows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LARGEST_MATRIX = 6
 
 
 def transform(b: ProgramBuilder) -> bool:
-    """A Fourier transform of the last dim, and mostly back."""
+    """A Fourier transform of the last dim; one of floats is mostly followed by its inverse."""
     x = b.pick(lambda v: v.dtype in (DType.F32, DType.C64) and len(v.shape) >= 1 and (v.shape[-1].constant or 0) > 1)
     if x is None:
         return False
@@ -33,7 +33,7 @@ def _transformed(b: ProgramBuilder, x: ProgramValue, kind: str, size: int, shape
 
 
 def factors(b: ProgramBuilder) -> bool:
-    """The Cholesky factor of matrices made of vectors, and mostly a triangular system with it."""
+    """The Cholesky factor of matrices made of vectors, and mostly a triangular solve with it."""
 
     def fits(v: ProgramValue) -> bool:
         is_small = bool(v.shape) and 0 < (v.shape[-1].constant or 0) <= _LARGEST_MATRIX
@@ -44,7 +44,7 @@ def factors(b: ProgramBuilder) -> bool:
         return False
     rank, size = len(x.shape), x.shape[-1]
     square: Shape = (*x.shape, size)
-    # 1.5 on the diagonal, products of numbers from -1 to 1 elsewhere and added to it: positive definite.
+    # x x^T + 1.5 I with numbers from -1 to 1 in x: positive definite.
     vector = bounded(b, x)
     batch = list(range(rank - 1))
     sides = [b.broadcast(vector, [*batch, axis], square) for axis in (rank - 1, rank)]
@@ -76,9 +76,9 @@ def factors(b: ProgramBuilder) -> bool:
 
 
 def random_bits(b: ProgramBuilder) -> bool:
-    """Random bits of a constant key."""
+    """Random bits from a constant key."""
     shape = tuple([const(pick(b.choices, (3, 1, 8, 5))) for _ in range(1 + b.choices.below(2))])
-    dtype = pick(b.choices, (DType.UI32, DType.UI64))  # XLA gives unsigned numbers whatever is asked
+    dtype = pick(b.choices, (DType.UI32, DType.UI64))  # XLA's results are always unsigned
     key = b.quiet(f"stablehlo.constant dense<[{b.choices.below(99)}, 7]> : tensor<2xui64>", (const(2),), DType.UI64)
     made, kind = b.fresh(), pick(b.choices, ("THREE_FRY", "PHILOX"))
     b.line(
@@ -90,7 +90,7 @@ def random_bits(b: ProgramBuilder) -> bool:
 
 
 def select_and_scatter(b: ProgramBuilder) -> bool:
-    """What a pooling chose in windows of one dim gets what comes from elsewhere, as in its gradient."""
+    """A select_and_scatter with windows along one dim, as in the gradient of a pooling."""
 
     def fits(v: ProgramValue) -> bool:
         return v.dtype in (DType.F32, DType.F64, DType.I32) and any((dim.constant or 0) >= 2 for dim in v.shape)
@@ -127,7 +127,7 @@ def select_and_scatter(b: ProgramBuilder) -> bool:
 
 
 def mapped(b: ProgramBuilder) -> bool:
-    """A formula of scalars for each element."""
+    """A map with a scalar formula."""
     x = b.pick(lambda v: v.dtype in (DType.F32, DType.I32) and len(v.shape) >= 1)
     if x is None:
         return False
@@ -147,11 +147,11 @@ def mapped(b: ProgramBuilder) -> bool:
 
 
 def largest(b: ProgramBuilder) -> bool:
-    """The largest elements of the last dim, and where they are."""
+    """The largest elements of the last dim, and their indices (top-k)."""
     x = b.pick(lambda v: v.dtype in (DType.F32, DType.I32) and bool(v.shape) and (v.shape[-1].constant or 0) >= 1)
     if x is None:
         return False
-    if x.dtype.is_float:  # no rule says which sign a NaN has
+    if x.dtype.is_float:  # the sign of a NaN is unspecified
         x = b.op(f"stablehlo.abs {x.name} : {x.type}", x.shape, x.dtype)
     count = 1 + b.choices.below(x.shape[-1].constant or 1)
     shape, made = (*x.shape[:-1], const(count)), b.fresh()
@@ -169,7 +169,7 @@ def largest(b: ProgramBuilder) -> bool:
 
 
 def quantized(b: ProgramBuilder) -> bool:
-    """A value rounded to a quantized type, perhaps made 0 where it is negative, and back."""
+    """A value quantized, added to itself, and dequantized."""
     x = b.pick(lambda v: v.dtype is DType.F32)
     if x is None:
         return False

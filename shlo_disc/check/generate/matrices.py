@@ -1,4 +1,4 @@
-"""LAPACK's custom calls, as JAX emits them: factors of small matrices, and what they are factors of."""
+"""LAPACK's custom calls, as JAX emits them: factorizations of small matrices, and products of the factors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LETTERS = {DType.F32: "s", DType.F64: "d", DType.C64: "c", DType.C128: "z"}
 
 
 def factored(b: ProgramBuilder) -> bool:
-    """The triangular factors of matrices, by pivots."""
+    """An LU factorization of matrices, with pivots."""
     x = _matrices(b)
     if x is None:
         return False
@@ -27,7 +27,7 @@ def factored(b: ProgramBuilder) -> bool:
 
 
 def orthogonal(b: ProgramBuilder) -> bool:
-    """An orthogonal and a triangular factor; the former is spelled out, and multiplied by its adjoint's transpose."""
+    """A QR factorization; the orthogonal factor is formed if there are no fewer rows than columns."""
     x = _matrices(b)
     if x is None:
         return False
@@ -43,7 +43,7 @@ def orthogonal(b: ProgramBuilder) -> bool:
 
 
 def spectral(b: ProgramBuilder) -> bool:
-    """Eigenvalues of symmetric matrices, of one of whose triangles the routine knows; and the matrices back."""
+    """An eigendecomposition of symmetric matrices, read from one triangle, and the product of its factors."""
     x = _matrices(b, is_square=True)
     if x is None:
         return False
@@ -58,7 +58,7 @@ def spectral(b: ProgramBuilder) -> bool:
 
 
 def singular(b: ProgramBuilder) -> bool:
-    """Singular values, and the matrices back from them and the vectors."""
+    """A singular value decomposition, and the product of its factors."""
     x = _matrices(b)
     if x is None:
         return False
@@ -75,9 +75,9 @@ def singular(b: ProgramBuilder) -> bool:
 def _product(
     b: ProgramBuilder, left: ProgramValue, values: ProgramValue, right: ProgramValue, *, adjoint: bool
 ) -> None:
-    """Multiply `left * diag(values) * right`; `adjoint`: right is meant conjugated and transposed.
+    """Multiply `left * diag(values) * right`; `adjoint`: right is conjugated and transposed.
 
-    Which vectors there are is up to the implementation; this product is not.
+    The vectors are implementation-defined; this product is not.
     """
     rank = len(left.shape)
     batch = list(range(rank - 2))
@@ -101,7 +101,7 @@ def _product(
 
 
 def _matrices(b: ProgramBuilder, *, is_square: bool = False) -> ProgramValue | None:
-    """A batch of small matrices of bounded numbers: what is no number has no factors."""
+    """A batch of small matrices of bounded numbers, as NaN and infinity have no factorization."""
 
     def fits(v: ProgramValue) -> bool:
         sizes = [dim.constant or 0 for dim in v.shape[-2:]]
@@ -123,7 +123,7 @@ def _matrices(b: ProgramBuilder, *, is_square: bool = False) -> ProgramValue | N
 
 
 def _regular(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
-    """Matrices of bounded numbers with large ones on the other diagonal: of singular ones any factors may be right."""
+    """Add large numbers on the antidiagonal to bounded matrices: factors of singular ones are not unique."""
     plane = x.shape[-2:]
     rows, columns = (
         b.quiet(f"stablehlo.iota dim = {k} : {spell(plane, DType.I32)}", plane, DType.I32) for k in range(2)
@@ -141,7 +141,7 @@ def _regular(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
 
 
 def bounded(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
-    """Numbers from -1 to 1 of any floats."""
+    """Map any floats to numbers from -1 to 1."""
     tanh = b.quiet(f"stablehlo.tanh {x.name} : {x.type}", x.shape, x.dtype)
     truth = spell(x.shape, DType.I1)
     known = b.quiet(f"stablehlo.compare EQ, {x.name}, {x.name} : ({x.type}, {x.type}) -> {truth}", x.shape, DType.I1)
@@ -157,14 +157,14 @@ def _called(
     operands: Sequence[ProgramValue],
     results: Sequence[tuple[Shape, DType]],
 ) -> list[ProgramValue]:
-    """Call a routine; where a shape is open, an operand says it."""
+    """Call a routine; operands give the shapes of results if one is dynamic."""
     shapes = [shape for shape, _ in results]
     is_open = any(dim.constant is None for shape in shapes for dim in shape)
     sizes = [b.sizes(shape) for shape in shapes] if is_open else []
     places = f"dense<{[len(operands) + k for k in range(len(sizes))]}> : tensor<{len(sizes)}xi64>"
     stated = f"indices_of_shape_operands = {places}, " if is_open else ""
     given, made = [*operands, *sizes], b.fresh()
-    most = len(operands[0].shape)  # what has that rank are matrices
+    most = len(operands[0].shape)  # the rank of matrices
     layouts = [", ".join(_layout(len(shape), most) for shape in all_) for all_ in ([v.shape for v in given], shapes)]
     several = len(results) > 1
     types = ", ".join(spell(shape, dtype) for shape, dtype in results)
@@ -179,7 +179,7 @@ def _called(
 
 
 def _layout(rank: int, of_matrices: int) -> str:
-    """How a value lies in memory: matrices column by column."""
+    """The layout of a value in memory: matrices are column-major."""
     order = list(range(rank))[::-1]
     if rank == of_matrices:
         order[:2] = order[1::-1]

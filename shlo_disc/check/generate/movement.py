@@ -1,4 +1,4 @@
-"""Families of ops that move data."""
+"""Op families that move data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _vector(numbers: list[int]) -> str:
 
 
 def transpose(b: ProgramBuilder) -> bool:
-    """Axes in another order."""
+    """A transposition."""
     x = b.pick(lambda v: len(v.shape) >= 2)
     if x is None:
         return False
@@ -35,7 +35,7 @@ def transpose(b: ProgramBuilder) -> bool:
 
 
 def reverse(b: ProgramBuilder) -> bool:
-    """An axis backwards."""
+    """A reversed axis."""
     x = b.pick(lambda v: len(v.shape) >= 1)
     if x is None:
         return False
@@ -67,7 +67,7 @@ def reshape(b: ProgramBuilder) -> bool:
 
 
 def _factors(b: ProgramBuilder, size: Dim) -> list[Shape]:
-    """Pairs of sizes of the program whose product is a size that is open."""
+    """Pairs of sizes of the program whose product is a given dynamic size."""
     known = {dim for value in b.values for dim in value.shape if dim != _ONE}
     ordered = sorted(known, key=str)
     return [(p, q) for p in ordered for q in ordered if size.constant is None and p * q == size]
@@ -86,7 +86,7 @@ def broadcast(b: ProgramBuilder) -> bool:
 
 
 def cut(b: ProgramBuilder) -> bool:
-    """A part of an axis: of an open one the first half, the second, or every other."""
+    """A slice of an axis: of a dynamic one the first half, the second half, or every other element."""
     x = b.pick(lambda v: len(v.shape) >= 1)
     if x is None:
         return False
@@ -118,7 +118,7 @@ def cut(b: ProgramBuilder) -> bool:
 
 
 def pad(b: ProgramBuilder) -> bool:
-    """An axis made longer."""
+    """A padded axis."""
     x = b.pick(lambda v: len(v.shape) >= 1)
     if x is None:
         return False
@@ -147,7 +147,7 @@ def pad(b: ProgramBuilder) -> bool:
 
 
 def concatenate(b: ProgramBuilder) -> bool:
-    """Values side by side."""
+    """Two values concatenated."""
     x = b.pick(lambda v: len(v.shape) >= 1)
     if x is None:
         return False
@@ -166,7 +166,7 @@ def concatenate(b: ProgramBuilder) -> bool:
 
 
 def iota(b: ProgramBuilder) -> bool:
-    """Positions along an axis, of the shape of another value."""
+    """An iota of the shape of another value."""
     x = b.pick(lambda v: len(v.shape) >= 1 and not v.dtype.is_bool and not v.dtype.is_complex)
     if x is None:
         return False
@@ -182,7 +182,7 @@ def iota(b: ProgramBuilder) -> bool:
 
 
 def indices(b: ProgramBuilder, most_rank: int) -> ProgramValue:
-    """Integers that may be in range or not."""
+    """Integers to be used as indices, in range or not."""
     found = b.pick(lambda v: v.dtype in _INDICES and 1 <= len(v.shape) <= most_rank)
     if found is not None:
         return found
@@ -202,7 +202,7 @@ def _gathered(b: ProgramBuilder) -> tuple[ProgramValue, ProgramValue, ProgramVal
         return None
     rows = indices(b, 4 - len(x.shape) + 1)
     axis = b.choices.below(len(x.shape))
-    if not x.shape[axis].constant:  # an open axis may be empty at run time: then there is nothing to take
+    if not x.shape[axis].constant:  # a dynamic axis may be empty at run time: then there is nothing to gather
         return None
     return x, rows, gathered(b, x, rows, axis), axis
 
@@ -223,7 +223,7 @@ def gathered(b: ProgramBuilder, x: ProgramValue, rows: ProgramValue, axis: int) 
 def _take(
     b: ProgramBuilder, x: ProgramValue, rows: ProgramValue, numbers: str, window: Shape, shape: Shape
 ) -> ProgramValue:
-    """A gather of windows, dynamic if sizes of these are open; `shape` is the result's."""
+    """A gather of windows, dynamic if their sizes are; `shape` is the result's."""
     head, result = f"({x.name}, {rows.name}", spell(shape, x.dtype)
     if is_fixed(window):
         sizes = ", ".join(str(dim.constant) for dim in window)
@@ -241,7 +241,7 @@ def _take(
 
 
 def scatter(b: ProgramBuilder) -> bool:
-    """What was gathered, put back: added, or the larger one kept."""
+    """A gather whose result is scattered back: added, or the larger or smaller one kept."""
     found = _gathered(b)
     if found is None or found[0].dtype in _NOT_COMBINED:
         return found is not None
@@ -274,7 +274,7 @@ def _scattered(b: ProgramBuilder, x: ProgramValue, rows: ProgramValue, updates: 
 
 
 def batched(b: ProgramBuilder) -> bool:
-    """In each batch, elements of the second dim at indices of its own; and put back, added, now and then."""
+    """A gather with batch dims along the second dim, sometimes scattered back."""
     x = b.pick(lambda v: 2 <= len(v.shape) <= 3 and bool(v.shape[1].constant) and v.dtype in _GATHERED)
     if x is None:
         return False
@@ -301,7 +301,7 @@ def batched(b: ProgramBuilder) -> bool:
 
 
 def windows(b: ProgramBuilder) -> bool:
-    """Windows at places along all dims, wholly, partly or not in range; and what they hold put back, combined."""
+    """A gather of windows at places along all dims, wholly, partly or not in range, which are scattered back."""
     x = b.pick(lambda v: 1 <= len(v.shape) <= 3)
     if x is None:
         return False
@@ -323,7 +323,7 @@ def windows(b: ProgramBuilder) -> bool:
 
 
 def _part(b: ProgramBuilder, size: Dim) -> Dim:
-    """The size of a part of an axis, whatever the size of that is at run time."""
+    """The size of a part of an axis, valid for any size at run time."""
     if size.constant is None:
         return b.computed("divide", size, const(2)) if chance(b.choices, 2) else size
     return const(max(0, size.constant - b.choices.below(3)))
@@ -336,7 +336,7 @@ def _start(b: ProgramBuilder) -> ProgramValue:
 
 
 def dynamic_slice(b: ProgramBuilder) -> bool:
-    """A window at an index that is clamped."""
+    """A slice at an index that is clamped."""
     x = b.pick(lambda v: len(v.shape) >= 1 and is_fixed(v.shape))
     if x is None:
         return False
@@ -351,7 +351,7 @@ def dynamic_slice(b: ProgramBuilder) -> bool:
 
 
 def dynamic_update_slice(b: ProgramBuilder) -> bool:
-    """A value with another one put in at an index that is clamped."""
+    """A value updated with another one at an index that is clamped."""
     x = b.pick(lambda v: len(v.shape) >= 1)
     if x is None:
         return False

@@ -11,7 +11,7 @@ _EPSILON = "epsilon = 1.000000e-03 : f32"
 
 
 def training(b: ProgramBuilder) -> bool:
-    """A value normalized by its own mean and variance, which may be used as well; and the gradient now and then."""
+    """A batch normalization for training, whose mean and variance may be used, sometimes with its gradient."""
     x = b.pick(_fits)
     if x is None:
         return False
@@ -31,7 +31,7 @@ def training(b: ProgramBuilder) -> bool:
 
 
 def inference(b: ProgramBuilder) -> bool:
-    """A value normalized by a mean and a variance that were found before."""
+    """A batch normalization by a given mean and variance."""
     x = b.pick(_fits)
     if x is None:
         return False

@@ -1,4 +1,4 @@
-"""Products of other kinds than matrices of one type: types that differ, ragged groups, convolutions of two dims."""
+"""Op families of further products: mixed types, ragged groups, convolutions of two dims."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _LARGEST_KERNEL = 64
 
 
 def converted(b: ProgramBuilder, x: ProgramValue, dtype: DType) -> ProgramValue:
-    """A value in another type, which may be its own."""
+    """A value converted to a type, or itself if it has that type."""
     if x.dtype is dtype:
         return x
     return b.quiet(f"stablehlo.convert {x.name} : ({x.type}) -> {spell(x.shape, dtype)}", x.shape, dtype)
 
 
 def typed(b: ProgramBuilder) -> bool:
-    """A product of two values of some types, given in another."""
+    """A product of two values, whose types and the result's may differ."""
     left, right, given = pick(b.choices, _PAIRS_BEYOND_XLA if b.beyond_xla else _PAIRS)
 
     def fits(v: ProgramValue) -> bool:
@@ -53,7 +53,7 @@ def typed(b: ProgramBuilder) -> bool:
 
 
 def ragged(b: ProgramBuilder) -> bool:
-    """A product whose rows come in groups, each with a matrix of its own; rows beyond the last group are 0."""
+    """A ragged_dot: groups of rows, each with a matrix of its own; rows beyond the last group are 0."""
     x = b.pick(lambda v: len(v.shape) == 2 and v.dtype in (DType.F32, DType.F64, DType.BF16))
     if x is None:
         return False
@@ -79,7 +79,7 @@ def ragged(b: ProgramBuilder) -> bool:
 
 
 def plane(b: ProgramBuilder) -> bool:
-    """A convolution of two dims: with strides, holes, groups of features or of the batch, reversed or not."""
+    """A convolution of two dims: with strides, dilation, feature or batch groups, reversed or not."""
 
     def fits(v: ProgramValue) -> bool:
         fixed = all(dim.constant for dim in v.shape[1:])

@@ -26,7 +26,7 @@ from shlo_disc.check.thresholds import thresholds
 from shlo_disc.expr.dim import Dim, const, symbol
 from shlo_disc.ir.dtypes import DType
 
-Family: TypeAlias = Callable[[ProgramBuilder], bool]  # makes a step, if it finds values to work on
+Family: TypeAlias = Callable[[ProgramBuilder], bool]  # adds a step, if operands fit; whether it did
 
 MOST_OPS = 15
 _MOST_ARGUMENTS = 4
@@ -51,14 +51,14 @@ _LARGEST_FIXED = 520
 
 
 def generate(choices: Choices, count: int = 1) -> str:
-    """Make so many programs that share nothing, in the `@main` of one module: C++ compilers are slow to start.
+    """Generate `count` independent programs in the `@main` of one module, as C++ compilers are slow to start.
 
-    A program has 1 to 15 steps, each an op or a small pattern of ops. Its sizes are a few symbols, in most programs
-    open (`?`), else all fixed, and constants beside them. Later steps use recent values more often than old ones.
+    A program has 1 to 15 steps, each an op or a small pattern of ops. Its sizes are a few symbols, dynamic (`?`) in
+    most programs, else all fixed, and constants. Steps use recent values more often than old ones.
     """
     builder = ProgramBuilder(
         choices, beyond_xla=chance(choices, 8)
-    )  # what XLA does not run keeps it from the whole module
+    )  # one op that XLA does not run excludes the whole module
     results = list[ProgramValue]()
     kinds = _BEYOND_XLA if builder.beyond_xla else _KINDS
     for number in range(count):
@@ -89,7 +89,7 @@ def _program(builder: ProgramBuilder, suffix: str, kinds: Sequence[Sequence[Fami
         builder.argument(shape, dtype)
     wanted = 1 + choices.below(MOST_OPS)
     made = 0
-    for _ in range(3 * wanted):  # a step may find no value that it could work on
+    for _ in range(3 * wanted):  # a step may find no operands
         made += pick(choices, pick(choices, kinds))(builder)
         if made == wanted:
             break

@@ -1,4 +1,4 @@
-"""Reductions, windows and scatters with any region: several operands, formulas instead of one op, all dims."""
+"""Op families of reductions and windows with general regions: two operands, formulas instead of one op, all dims."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _sums(b: ProgramBuilder, a: Sequence[str], c: Sequence[str], type_: str) -> 
 
 
 def _recurrence(b: ProgramBuilder, a: Sequence[str], c: Sequence[str], type_: str) -> tuple[list[str], list[str]]:
-    """Compose `x -> m x + n` with another such function, first the left: a linear recurrence; order matters."""
+    """Compose affine maps `x -> m x + n`, the left one first: a linear recurrence, in which order matters."""
     lines = list[str]()
     slope = _line(b, lines, "multiply", a[0], c[0], type_)
     moved = _line(b, lines, "multiply", c[0], a[1], type_)
@@ -36,7 +36,7 @@ def _recurrence(b: ProgramBuilder, a: Sequence[str], c: Sequence[str], type_: st
 
 
 def _extremes(b: ProgramBuilder, a: Sequence[str], c: Sequence[str], type_: str) -> tuple[list[str], list[str]]:
-    """The least and the greatest of what may be negated."""
+    """A minimum and a maximum."""
     lines = list[str]()
     least = _line(b, lines, "minimum", a[0], c[0], type_)
     return lines, [least, _line(b, lines, "maximum", a[1], c[1], type_)]
@@ -44,7 +44,7 @@ def _extremes(b: ProgramBuilder, a: Sequence[str], c: Sequence[str], type_: str)
 
 @dataclass(frozen=True, slots=True)
 class _Combiner:
-    """How pairs of values are combined, and what that starts from."""
+    """How pairs of values are combined, and the initial values."""
 
     combine: _Body
     start: tuple[str, str]
@@ -72,7 +72,7 @@ def _body(b: ProgramBuilder, combine: _Body, type_: str) -> str:
 
 
 def reduced(b: ProgramBuilder) -> bool:
-    """Two values reduced together."""
+    """A reduction of two values together."""
     x = b.pick(lambda v: len(v.shape) >= 1 and v.dtype in _DTYPES)
     if x is None:
         return False
@@ -84,7 +84,7 @@ def reduced(b: ProgramBuilder) -> bool:
 
 
 def windowed(b: ProgramBuilder) -> bool:
-    """Windows over all dims, with strides and holes; of one value or two."""
+    """Windows over all dims, with strides and dilation; of one value or two."""
     x = b.pick(lambda v: 1 <= len(v.shape) <= 3 and v.dtype in _DTYPES)
     if x is None:
         return False

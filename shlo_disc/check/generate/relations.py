@@ -1,6 +1,6 @@
-"""Families of relations: one value in several operands, one size on several axes, what is moved and then reduced.
+"""Op families of related operands: one value in several operands, one size on several axes, moves and reductions.
 
-Bugs of fusion and of memory need such relations, which ops that are drawn one by one rarely have.
+Bugs of fusion and of memory planning need such relations, which are rare among ops that are drawn one by one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ONE = const(1)
 
 
 def _function(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
-    """A function of each element, or a product with a number."""
+    """An elementwise function."""
     if x.dtype.is_float:
         name = pick(b.choices, _FUNCTIONS)
     elif x.dtype.is_signed:
@@ -38,7 +38,7 @@ def _with(b: ProgramBuilder, name: str, x: ProgramValue, y: ProgramValue) -> Pro
 
 
 def _joined(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
-    """A value beside itself, or beside a function of itself."""
+    """A value concatenated with itself, or with a function of itself."""
     axis = len(x.shape) - 1 - b.choices.below(len(x.shape))
     other = x if chance(b.choices, 3) else _function(b, x)
     pair = [x, other] if b.choices.below(2) else [other, x]
@@ -67,7 +67,7 @@ def _longer(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
 
 
 def _padded(b: ProgramBuilder, x: ProgramValue, axis: int, most: int) -> ProgramValue:
-    """A value with `most` elements behind an axis, and some before it."""
+    """A value padded by `most` elements behind an axis, and by at most as many before it."""
     low, high, inner = ([0] * len(x.shape) for _ in range(3))
     low[axis], high[axis] = b.choices.below(1 + most), most
     grown = b.computed("add", x.shape[axis], const(low[axis] + high[axis]))
@@ -78,7 +78,7 @@ def _padded(b: ProgramBuilder, x: ProgramValue, axis: int, most: int) -> Program
 
 
 def _merged(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
-    """Two axes as one; a single axis gets another beside it."""
+    """Two axes merged into one; a vector gets an axis of size 1."""
     if len(x.shape) == 1:
         return b.reshape(x, (*x.shape, _ONE))
     axis = b.choices.below(len(x.shape) - 1)
@@ -87,7 +87,7 @@ def _merged(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
 
 
 def _repeated(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
-    """A new axis of a size that is there already."""
+    """A value broadcast along a new axis, of a size that it has already."""
     if len(x.shape) == _MOST_RANK:
         return _transposed(b, x)
     axis = b.choices.below(len(x.shape) + 1)
@@ -154,7 +154,7 @@ def _product(b: ProgramBuilder, x: ProgramValue, y: ProgramValue, batch: int, ax
 
 
 def product_with_itself(b: ProgramBuilder) -> bool:
-    """A product of a value with itself, over one axis or, of a square, over two."""
+    """A product of a value with itself, over one axis or over two axes of equal size."""
     x = b.pick(lambda v: 1 <= len(v.shape) <= 3 and v.dtype in (*_FLOATS, DType.I32))
     if x is None:
         return False
@@ -167,7 +167,7 @@ def product_with_itself(b: ProgramBuilder) -> bool:
 
 
 def twisted(b: ProgramBuilder) -> bool:
-    """A value and the same transposed, if it is a square, or reversed, in one op."""
+    """A binary op of a value and its transpose, if it is square, or its reverse."""
     x = b.pick(lambda v: len(v.shape) >= 1 and is_number(v))
     if x is None:
         return False
@@ -179,7 +179,7 @@ def twisted(b: ProgramBuilder) -> bool:
 
 
 def into_itself(b: ProgramBuilder) -> bool:
-    """What is gathered of a value at indices that are made of it, scattered into the value; or a part of it moved."""
+    """A gather at indices computed from the value itself, scattered into it; or a slice of it moved within it."""
     x = b.pick(lambda v: 1 <= len(v.shape) <= 2 and is_number(v) and bool(v.shape[0].constant))
     if x is None:
         return False
@@ -215,7 +215,7 @@ def _converted(b: ProgramBuilder, x: ProgramValue, dtype: DType) -> ProgramValue
 
 
 def wrapping(b: ProgramBuilder) -> bool:
-    """Positions or sizes in narrow integers, computed with until they wrap: numbers or indices of later ops."""
+    """Positions or sizes in narrow integers, with arithmetic that wraps, used as numbers or indices."""
     x = b.pick(lambda v: 1 <= len(v.shape) <= 3 and is_number(v))
     if x is None:
         return False
@@ -232,7 +232,7 @@ def wrapping(b: ProgramBuilder) -> bool:
         factor = b.splat(pick(b.choices, ("5", "100")), found.dtype, shape)
         found = _converted(b, _with(b, "multiply", found, factor), DType.I64)
     if found.dtype.is_integer and not chance(b.choices, 3):
-        gathered(b, x if x.shape[axis].constant else _padded(b, x, axis, 1), found, axis)  # of nothing none is taken
+        gathered(b, x if x.shape[axis].constant else _padded(b, x, axis, 1), found, axis)  # not of an empty axis
         return True
     spread = b.broadcast(_converted(b, found, x.dtype), [axis], x.shape)
     if chance(b.choices, 2):
@@ -263,7 +263,7 @@ def _positions(b: ProgramBuilder, shape: Shape, dtype: DType) -> ProgramValue:
 
 
 def attention(b: ProgramBuilder) -> bool:
-    """Products, a softmax and products of two or three values, which may be one."""
+    """Attention, whose queries, keys and values may be one value."""
     q = b.pick(lambda v: 2 <= len(v.shape) <= 3 and v.dtype in _FLOATS)
     if q is None:
         return False
@@ -297,7 +297,7 @@ def attention(b: ProgramBuilder) -> bool:
 
 
 def _masked(b: ProgramBuilder, scores: ProgramValue) -> ProgramValue:
-    """Scores that are tiny where the key comes later than the row."""
+    """Scores under a causal mask: tiny where the key comes later than the row."""
     shape, truth = scores.shape, spell(scores.shape, DType.I1)
     rank = len(shape)
     numbers = list[ProgramValue]()
@@ -312,7 +312,7 @@ def _masked(b: ProgramBuilder, scores: ProgramValue) -> ProgramValue:
 
 
 def shared(b: ProgramBuilder) -> bool:
-    """A value that several ops read, the results of which meet again."""
+    """A value that several ops read, whose results may be combined again."""
     x = b.pick(lambda v: len(v.shape) >= 1 and is_number(v))
     if x is None:
         return False

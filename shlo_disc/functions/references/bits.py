@@ -32,14 +32,14 @@ def compare(direction: Direction, a: Array, b: Array, *, total: bool) -> Array:
 
 
 def _position(x: Array) -> Array:
-    """Where a float stands in the total order, as i64: its bits without the sign, counted downwards if it has one."""
+    """The position of a float in the total order, as i64: its bits without the sign, mirrored below 0 if it is set."""
     bits: Array = np.ascontiguousarray(x).view(f"u{x.dtype.itemsize}").reshape(np.shape(x))
     top = 1 << (8 * x.dtype.itemsize - 1)
     size: Array = np.bitwise_and(bits, bits.dtype.type(top - 1)).astype(np.int64)
     return np.where(bits >= top, -1 - size, size)
 
 
-# Of floats and f64: the bits of the fraction, and the exponent of the least normal number.
+# The number of bits of the fraction, and the exponent of the least normal number.
 _FORMATS: Mapping[DType, tuple[int, int]] = {
     DType.F4E2M1FN: (1, 0), DType.F6E2M3FN: (3, 0), DType.F6E3M2FN: (2, -2), DType.F8E3M4: (4, -2),
     DType.F8E4M3: (3, -6), DType.F8E4M3FN: (3, -6), DType.F8E4M3FNUZ: (3, -7), DType.F8E4M3B11FNUZ: (3, -10),
@@ -49,10 +49,10 @@ _FORMATS: Mapping[DType, tuple[int, int]] = {
 
 
 def convert(x: Array, dtype: DType) -> Array:
-    """The numbers as another type, which the result has.
+    """Convert numbers to another type, which the result has.
 
-    Floats become integers without their fraction, held at the limits, and NaN 0; integers wrap around; anything is
-    true that is not 0; complex numbers lose their imaginary part, but not on the way to complex ones.
+    Floats become integers by truncation, saturated at the limits, and NaN 0; integers wrap around; a boolean is whether
+    the number is not 0; complex numbers lose their imaginary part unless the result is complex.
     """
     source = dtype_of(x)
     if source.is_complex and not dtype.is_complex:
@@ -62,9 +62,9 @@ def convert(x: Array, dtype: DType) -> Array:
     if dtype.is_integer:
         return _held(widened(x), dtype) if source.is_float else wrapped(extended(x), dtype)
     if dtype.is_narrow_float and dtype.bits <= 8 and source is DType.F64:
-        small = np.where(x > 2.0**-127, 2.0**-126, 2.0**-127)  # f8E8M0FNU has no 0: what is near it goes up
+        small = np.where(x > 2.0**-127, 2.0**-126, 2.0**-127)  # f8E8M0FNU has no 0: numbers near it round up
         is_small = (x > 0) & (x < 2.0**-126) & (dtype is DType.F8E8M0FNU)
-        x = np.where(is_small, small, _to_precision(x, *_FORMATS[dtype]))  # once, not by way of f32
+        x = np.where(is_small, small, _to_precision(x, *_FORMATS[dtype]))  # rounded once, not by way of f32
     return rounded(widened(x), dtype)
 
 
@@ -78,10 +78,10 @@ def _held(x: Array, dtype: DType) -> Array:
 
 
 def _to_precision(x: Array, fraction: int, least: int, *, by_exponent: bool = False) -> Array:
-    """The nearest multiple of 2^-fraction of the power of two below; of two the even one. Below 2^least that is fixed.
+    """Round to `fraction` bits after the leading one, ties to even. Below 2^least the unit is fixed.
 
-    Numbers of f32 and f64, of which none is too large. `by_exponent`: of two powers of two the one whose exponent is
-    odd, which a biased exponent makes even.
+    Numbers of f32 and f64, of which none is too large. `by_exponent`: a tie between two powers of two goes to the odd
+    exponent, whose biased exponent is even.
     """
     exponent = np.maximum(np.frexp(x)[1] - 1, least)
     unit = np.ldexp(np.ones_like(x), exponent - fraction)
@@ -113,7 +113,7 @@ def reduce_precision(x: Array, exponent_bits: int, fraction_bits: int) -> Array:
 
 
 def bitcast(x: Array, source: DType, target: DType) -> Array:
-    """Reinterpret bits, one after the other, the lowest first; between widths the last dim is that of the pieces."""
+    """Reinterpret bits, lowest first; between widths, the last dim of the narrower type is that of the pieces."""
     octets = np.frombuffer(x.tobytes(), np.uint8).reshape((*x.shape, source.bytes))
     bits = np.unpackbits(octets, axis=-1, bitorder="little")[..., : source.bits]
     shape = x.shape if source.bits >= target.bits else x.shape[:-1]

@@ -1,7 +1,7 @@
 """Complex numbers by formulas of their real and imaginary parts, in a wider type.
 
-Infinite parts and NaN mean what docs/reference/accuracy.md says: an infinite angle is NaN, and a NaN beside an
-infinite part too. Signs of zeros tell the sides of branch cuts (W. Kahan, "Branch cuts for complex elementary
+Infinite parts and NaN follow docs/reference/accuracy.md: an infinite angle is NaN, and a NaN beside an
+infinite part too. Signs of zeros select the sides of branch cuts (W. Kahan, "Branch cuts for complex elementary
 functions", 1987).
 """
 
@@ -49,7 +49,7 @@ def multiply(a: Array, b: Array) -> Array:
 
 
 def divide(a: Array, b: Array) -> Array:
-    """The quotient: by 0 it is each part by the real part of b; infinite where a is and b is not.
+    """The quotient; by 0, each part is divided by the real part of b; infinite where a is and b is not.
 
     A finite number by one with two infinite parts is 0.
     """
@@ -102,7 +102,7 @@ def exp(z: Array) -> Array:
 
 
 def expm1(z: Array) -> Array:
-    """The exponential less 1; in its real part nothing cancels."""
+    """The exponential less 1, without cancellation in its real part."""
     half = np.sin(np.imag(z) / 2)
     real = np.expm1(np.real(z)) * np.cos(np.imag(z)) - 2 * half * half
     return made(np.where(np.imag(z) == 0, np.expm1(np.real(z)), real), np.imag(exp(z)))
@@ -121,7 +121,7 @@ def log(z: Array) -> Array:
 
 
 def log1p(z: Array) -> Array:
-    """The same of 1 + z, without adding 1 to a small number."""
+    """The logarithm of 1 + z, without adding 1 to a small number."""
     x, y = np.real(z), np.imag(z)
     near = np.log1p(x * (2 + x) + y * y) / 2
     real = np.where(np.hypot(x, y) < 0.5, near, np.log(np.hypot(1 + x, y)))
@@ -178,7 +178,7 @@ def cosh(z: Array) -> Array:
 
 
 def tanh(z: Array) -> Array:
-    """(sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y); where x is large, what is left of it."""
+    """(sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y); its asymptotic form where x is large."""
     size, large = np.minimum(np.abs(np.real(z)), 50), np.abs(np.real(z)) > 50
     under = np.sinh(size) ** 2 + np.cos(np.imag(z)) ** 2
     turn = np.sin(np.imag(z)) * np.cos(np.imag(z))
@@ -214,7 +214,7 @@ def logistic(z: Array) -> Array:
 
 
 def asin_acos_kernel(z: Array) -> Array:
-    """W with asin(z) = (atan2(x, re w), im w with the sign of y) and acos(z) = (atan2(re w, x), -im w with it).
+    """The w with asin(z) = (atan2(x, re w), im w signed as y) and acos(z) = (atan2(re w, x), -im w signed as y).
 
     re w is the real part of sqrt(1 - z) sqrt(1 + z), im w the logarithm whose sinh is the imaginary part of
     conj(sqrt(1 - z)) sqrt(1 + z), for the number above the real axis.
@@ -243,7 +243,7 @@ def acos(z: Array) -> Array:
 
 
 def acosh(z: Array) -> Array:
-    """acos(z) turned into the right half."""
+    """acos(z), rotated into the right half plane."""
     w = asin_acos_kernel(z)
     return made(np.imag(w), np.copysign(np.arctan2(np.real(w), np.real(z)), np.imag(z)))
 
@@ -269,7 +269,7 @@ def atan(z: Array) -> Array:
 
 
 def square(z: Array) -> Array:
-    """((x - y) (x + y), 2 x y); a real part of 0 where x and y are as large, also where their squares overflow."""
+    """((x - y) (x + y), 2 x y); the real part is 0 where |x| = |y|, also where their squares overflow."""
     x, y = np.real(z), np.imag(z)
     same = (np.abs(x) == np.abs(y)) & np.isfinite(x)
     return made(np.where(same, 0, (x - y) * (x + y)), 2 * x * y)

@@ -1,4 +1,4 @@
-"""Floats, in the type in which they are computed; functions that round get a wider one."""
+"""Functions of floats, in the type in which they are computed; functions that round use a wider one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shlo_disc.ir.dtypes import Array
 
 
 def directly(function: Callable[..., Array]) -> Callable[..., Array]:
-    """A function that rounds as its type does (arithmetic, the rounding functions), of narrow types in f32."""
+    """A function that rounds as its type does (arithmetic, rounding functions); narrow types are computed in f32."""
     return lambda *operands: function(*map(widened, operands))
 
 
@@ -38,7 +38,7 @@ def absolute(x: Array) -> Array:
 
 
 def rsqrt(x: Array) -> Array:
-    """1 by the root."""
+    """1 / sqrt(x)."""
     return np.asarray(1 / np.sqrt(x))
 
 
@@ -64,13 +64,13 @@ def floor(x: Array) -> Array:
 
 
 def round_half_away(x: Array) -> Array:
-    """The nearest whole number; of two the one that is further from 0."""
+    """The nearest whole number; ties go away from 0."""
     fraction, whole = np.modf(np.abs(x))
     return np.copysign(whole + (fraction >= 0.5), x)
 
 
 def round_half_even(x: Array) -> Array:
-    """The nearest whole number; of two the even one."""
+    """The nearest whole number; ties go to the even one."""
     fraction, whole = np.modf(np.abs(x))
     up = (fraction > 0.5) | ((fraction == 0.5) & (np.fmod(whole, 2) == 1))
     return np.copysign(whole + up, x)
@@ -82,7 +82,7 @@ def is_finite(x: Array) -> Array:
 
 
 def power(a: Array, b: Array) -> Array:
-    """C's pow of arrays of one shape: of rank 0, NumPy would take roots by the exponent 0.5, of -inf too."""
+    """C's pow of arrays of one shape; at rank 0, NumPy would replace an exponent of 0.5 by a root, also for -inf."""
     return np.power(np.reshape(a, -1), np.reshape(b, -1)).reshape(np.shape(a))
 
 

@@ -1,4 +1,4 @@
-"""In which NumPy type a reference computes, and how its result gets the type of the op."""
+"""The NumPy types in which references compute, and the conversion of their results to the op's type."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _WIDER = {
 
 
 def rounded(x: Array, dtype: DType) -> Array:
-    """Numbers of any type as `dtype`; floats of fewer than 32 bits are results of f32 and rounded once more."""
+    """Convert numbers of any type to `dtype`; floats of fewer than 32 bits are rounded to f32 first."""
     x = np.asarray(x)
     return (x.astype(np.float32) if dtype.is_narrow_float else x).astype(numpy_dtype(dtype), copy=False)
 

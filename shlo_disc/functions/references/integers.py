@@ -1,4 +1,4 @@
-"""Integers: arithmetic of 64 bits, of which the result keeps as many as its type has."""
+"""Integers: 64-bit arithmetic, truncated to the width of the result's type."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def field(x: Array) -> Array:
 
 
 def modular(function: Callable[..., Array]) -> Callable[..., Array]:
-    """A function of ui64 as one of integers of any type, where its lowest bits are right."""
+    """Extend a function of ui64 to integers of any type; its low bits have to be right for them."""
     return lambda *operands: wrapped(function(*map(extended, operands)), dtype_of(operands[0]))
 
 
@@ -51,21 +51,21 @@ def _signed(size: Array, negative: Array) -> Array:
 
 
 def divide(a: Array, b: Array) -> Array:
-    """The quotient without its fraction; all bits set where b is 0. The least number by -1 is itself."""
+    """The truncated quotient; all bits set where b is 0. The least number by -1 is itself."""
     by = _size(b)
     quotient = _signed(_size(a) // np.where(by == 0, _ALL, by), _negative(a) != _negative(b))
     return wrapped(np.where(by == 0, _ALL, quotient), dtype_of(a))
 
 
 def remainder(a: Array, b: Array) -> Array:
-    """What the quotient leaves, with the sign of a; a itself where b is 0."""
+    """The remainder, with the sign of a; a itself where b is 0."""
     by = _size(b)
     rest = np.where(by == 0, _size(a), _size(a) % np.where(by == 0, _ALL, by))
     return wrapped(_signed(rest, _negative(a)), dtype_of(a))
 
 
 def power(a: Array, b: Array) -> Array:
-    """The power modulo 2^bits; with a negative exponent 1 / a^-b without its fraction, and 0 where a is 0."""
+    """The power modulo 2^bits; with a negative exponent, 1 / a^-b truncated, and 0 where a is 0."""
     base, exponent = np.broadcast_arrays(extended(a), _size(b))
     found, odd = np.ones(base.shape, np.uint64), (exponent & np.uint64(1)) == 1
     for k in range(int(exponent.max(initial=0)).bit_length()):

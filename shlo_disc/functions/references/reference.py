@@ -25,7 +25,7 @@ class Reference:
     booleans: Function | None = None
 
     def __call__(self, *operands: Array) -> Array:
-        """The function of arrays of one shape and one dtype, of which the result need not be."""
+        """Apply the function to arrays of one shape and one dtype; the result may have another dtype."""
         dtype = dtype_of(operands[0])
         if (function := self._of(dtype)) is None:
             raise TypeError(f"the function takes no {dtype.value}")
@@ -33,12 +33,12 @@ class Reference:
             return np.asarray(function(*operands))
 
     def takes(self, dtype: DType) -> bool:
-        """Whether the function has a meaning for elements of a type."""
+        """Whether the function is defined for elements of a type."""
         return self._of(dtype) is not None
 
     @property
     def kinds(self) -> str:
-        """The kinds of elements that the function takes, for people: "real numbers", "integers"."""
+        """The kinds of elements that the function takes, for errors: "real numbers", "integers"."""
         if self.floats is not None and self.integers is not None and self.complexes is None:
             return "real numbers"
         kinds = {"floats": self.floats, "complex numbers": self.complexes, "integers": self.integers}
@@ -59,7 +59,7 @@ def precisely(real: Function, complex_: Function) -> Reference:
 
 
 def of_floats(function: Function) -> Reference:
-    """The reference of a function of floats that computes as exactly as their type needs."""
+    """The reference of a function of floats that chooses its own precision."""
     return Reference(floats=floats.directly(function))
 
 
@@ -83,7 +83,7 @@ def minimum(a: Array, b: Array) -> Array:
 
 
 def reduced(function: Function, x: Array, dims: tuple[int, ...]) -> Array:
-    """Combine all elements along some dims, of which none is empty, by halves."""
+    """Reduce dims, of which none is empty, by combining halves."""
     kept = tuple(n for k, n in enumerate(x.shape) if k not in dims)
     rest = np.moveaxis(x, dims, range(len(dims))).reshape(-1, *kept)
     while len(rest) > 1:

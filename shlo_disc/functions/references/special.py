@@ -16,12 +16,12 @@ from shlo_disc.ir.dtypes import Array
 _PI = np.longdouble("3.14159265358979323846264338327950288")
 _EULER = np.longdouble("0.577215664901532860606512090082402431")
 _LOG_ROOT = np.longdouble("0.918938533204672741780329736405617640")  # log(2 pi) / 2
-_LARGE = 20.0  # where asymptotic series of eight and more terms are exact
+_LARGE = 20.0  # from here on, asymptotic series of eight and more terms are exact
 # The Bernoulli numbers B2, B4, ..., as (numerator, denominator).
 _BERNOULLI = (
     (1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510), (43867, 798), (-174611, 330),
 )  # fmt: skip
-_PAIRS = 64  # of terms on both sides of 0 in a zeta function of a negative number, which are added one by one
+_PAIRS = 64  # terms on each side of 0 in a zeta function of a negative number that are added one by one
 
 
 def _long(x: Array) -> Array:
@@ -38,7 +38,7 @@ def _at_pole(x: Array) -> Array:
 
 
 def _shifted(x: Array) -> tuple[Array, Array]:
-    """Positive x as x + n that is large, and n."""
+    """Shift positive x up by n steps, so that x + n is large: x + n, and n."""
     steps = np.ceil(np.maximum(_LARGE - x, 0))
     return x + steps, steps
 
@@ -58,7 +58,7 @@ def erfc(x: Array) -> Array:
 
 
 def erf_inv(x: Array) -> Array:
-    """The number whose error function is x: Halley's steps from S. Winitzki's approximation."""
+    """The number whose error function is x: Halley's iteration from S. Winitzki's approximation."""
     x = np.asarray(x).astype(np.float64)
     size = np.abs(x)
     inside = np.where(size < 1, size, 0)
@@ -85,7 +85,7 @@ def lgamma(x: Array) -> Array:
 
 
 def _lgamma_of_positive(x: Array) -> Array:
-    """By a series about 1 and 2, else by Stirling's."""
+    """Compute by a series about 1 and 2, elsewhere by Stirling's."""
     small, near_two = x < 0.5, (x >= 1.5) & (x < 2.5)
     past = np.where(small, x, np.where(near_two, x - 2, np.where(x < 1.5, x - 1, 0)))
     series = np.zeros_like(past)
@@ -111,7 +111,7 @@ def _zeta_of(k: int) -> np.longdouble:
 
 
 def digamma(x: Array) -> Array:
-    """The derivative of lgamma; NaN at the poles, as XLA has it."""
+    """The derivative of lgamma; NaN at the poles, as in XLA."""
     x = _long(x)
     ordinary = np.isfinite(x) & ~_at_pole(x)
     y = np.where(ordinary, np.where(x < 0, 1 - x, x), 1)
@@ -128,9 +128,9 @@ def digamma(x: Array) -> Array:
 
 
 def zeta(x: Array, q: Array) -> Array:
-    """The sum of (q + k)^-x for k >= 0; for negative q of whole x only.
+    """The sum of (q + k)^-x for k >= 0; negative q only for whole x.
 
-    Poles are infinite for x = 1 and for even x, and NaN else, as XLA has it.
+    Poles are infinite for x = 1 and for even x, and NaN otherwise, as in XLA.
     """
     x, q = np.broadcast_arrays(_long(x), _long(q))
     is_whole, is_even = (x == np.floor(x)) & np.isfinite(x), np.fmod(x, 2) == 0
@@ -147,7 +147,7 @@ def zeta(x: Array, q: Array) -> Array:
 
 
 def _zeta_of_positive(x: Array, q: Array) -> Array:
-    """Twenty terms, and the rest by Euler and Maclaurin's formula."""
+    """Sum twenty terms, and the rest by the Euler-Maclaurin formula."""
     found = np.zeros_like(q * x)
     for k in range(int(_LARGE)):
         found = found + (q + k) ** -x
@@ -161,7 +161,7 @@ def _zeta_of_positive(x: Array, q: Array) -> Array:
 
 
 def _zeta_of_negative(x: Array, q: Array) -> Array:
-    """Pairs of terms, one on each side of 0, from the nearest on; then the rest of both sides."""
+    """Sum pairs of terms, one on each side of 0, those nearest to 0 one by one; then the rest of both sides."""
     sign = np.where(np.fmod(x, 2) == 0, 1, -1)
     count = np.ceil(-q)  # of the terms below 0
     above, below, pairs = q + count, -q - (count - 1), np.minimum(count, _PAIRS)
@@ -177,7 +177,7 @@ def _zeta_of_negative(x: Array, q: Array) -> Array:
 def polygamma(n: Array, x: Array) -> Array:
     """The n-th derivative of digamma, (-1)^(n + 1) n! zeta(n + 1, x); NaN unless n is a whole number from 0 on.
 
-    Both factors are f64, as XLA has it: n! is infinite from 171 on, and 0 times that is NaN.
+    Both factors are f64, as in XLA: n! is infinite from 171 on, and 0 times that is NaN.
     """
     n, x = np.broadcast_arrays(_long(n), _long(x))
     defined = (n >= 0) & (n == np.floor(n)) & np.isfinite(n)

@@ -1,4 +1,4 @@
 """Attention as one kernel, forward and backward.
 
-In: groups that are attention together. Out: kernels of formulas over scores, which no memory holds.
+In: groups that together form attention. Out: kernels with formulas of the scores, which are never stored.
 """

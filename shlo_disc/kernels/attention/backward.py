@@ -1,11 +1,11 @@
-"""The backward pass of attention: what reads scores and their gradients becomes one kernel that stores neither.
+"""The backward pass of attention as one kernel that stores neither scores nor their gradients.
 
-Scores are the product of queries and keys, gradients that of the result's gradient and the values. Softmax and its
-transposed ops are formulas of both, of sums and maxima over the keys of a row, and of what memory holds. They are
-multiplied with keys (the gradient of queries), or turned, with queries and with the result's gradient (the gradients
-of keys and values). A block of rows with all its keys is computed from the operands again (FlashAttention, Dao et al.
-2022, section 3.1), in the program's own formulas: nothing of the forward pass is kept. What others read of it, as the
-gradient of a bias, is stored.
+Scores are the product of queries and keys; gradients are the product of the result's gradient and the values. Softmax
+and its transposed ops are formulas of both, of sums and maxima over the keys of a row, and of loads. They are
+multiplied with keys (the gradient of queries), or, transposed, with queries and with the result's gradient (the
+gradients of keys and values). Each block of rows, with all its keys, is recomputed from the operands (FlashAttention,
+Dao et al. 2022, section 3.1) by the program's own formulas: nothing of the forward pass is kept. What other groups read
+of it, such as the gradient of a bias, is stored.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def build_backward(group: Group, facts: Facts, producers: Producers) -> tuple[Ba
 
 
 def read_backward(group: Group, facts: Facts, producers: Producers) -> tuple[BackwardKernel, tuple[Tensor, ...]] | str:
-    """See a group's ops as what follows `group.anchor`, the product of queries and keys; `parts` are the ends."""
+    """Match a group as attention's backward pass around `anchor`, Q @ K^T; return the reason if it is none."""
     try:
         return _ScoreReader(group, facts, producers).read()
     except RefusedError as refused:
@@ -62,7 +62,7 @@ def read_backward(group: Group, facts: Facts, producers: Producers) -> tuple[Bac
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """A product at the end: its group, which operand the weights are, the symbols of their dims and of its sum."""
+    """A final product: its group, which operand the weights are, and the symbols of their dims and of its sum."""
 
     group: Group
     op: Op[object]
@@ -73,7 +73,7 @@ class _End:
 
 
 class _ScoreReader:
-    """Reads formulas at the symbols of the scores' dims."""
+    """Builds formulas in terms of the symbols of the scores' dims."""
 
     def __init__(self, group: Group, facts: Facts, producers: Producers) -> None:
         assert group.anchor is not None, "the backward pass is built around the scores"
@@ -118,12 +118,12 @@ class _ScoreReader:
         return self._kernel(_Parts(reduces, elements, weights, stored, found, stands, second[0], key))
 
     def _others(self) -> list[Tensor]:
-        """What is stored besides the results of products."""
+        """The group's results other than those of the final products."""
         roots = {root for part in self.group.parts for root in part.roots}
         return [root for root in self.group.roots if root not in roots]
 
     def _stored(self, tensor: Tensor, stops: Iterable[Tensor], formulas: Formulas) -> Store:
-        """What a pair of a row and a key stores in a tensor that has an element for each."""
+        """The store into a tensor that has an element for each pair of a row and a key."""
         index = self.dims.aligned(tensor, [t for t in stops if t is not self.scores])
         symbols = {symbol for dim in index for symbol in dim.symbols()}
         require(symbols == {s for s in self.symbols if s is not None}, "what is stored has no element for each score")
@@ -138,7 +138,7 @@ class _ScoreReader:
         return stand_in
 
     def _key(self, indices: Mapping[Op[object], Index]) -> Sym:
-        """The symbol of the dim that all reductions are taken over."""
+        """The symbol of the dim that all reductions run over."""
         keys = set[Sym]()
         for op, index in indices.items():
             assert isinstance(op.attrs, ReduceAttrs), "only reductions are asked about"
@@ -151,7 +151,7 @@ class _ScoreReader:
     def _check_reads(
         self, gradients: Tensor, reduces: Sequence[Op[object]], indices: Mapping[Op[object], Index], key: Sym
     ) -> None:
-        """Everything that stands for an element was read where this element is."""
+        """Check that each element that an arg stands for is read at its own index."""
         require(self.reads.get(self.scores) == {self.here}, "a score depends on several products")
         require(len(self.reads.get(gradients, ())) == 1, "gradients of weights are read in several places, or nowhere")
         for op in reduces:
@@ -193,7 +193,7 @@ class _ScoreReader:
         return MatrixView(at.source, by_column[1], by_row[0], by_column[0])
 
     def _pair(self, op: Op[object], read: Index, row: Sym, key: Sym, depth: int) -> tuple[MatrixView, MatrixView]:
-        """The operands of a product whose element `read` belongs to a score: that of rows, and that of keys."""
+        """The operands of a product whose element `read` belongs to a score: first that of rows, then that of keys."""
         assert isinstance(op.attrs, DotAttrs), "a product is a dot"
         attrs, index, found = op.attrs, list(read), list[list[Dim]]()
         shared = index[: len(attrs.lhs_batch)]
@@ -217,7 +217,7 @@ class _ScoreReader:
         raise RefusedError("operands of a product are no matrices per row of the batch")
 
     def _product(self, end: _End, number: int, line: Sym, *, by_key: bool) -> BackwardProduct:
-        """A product at the end, whose sums go over `line`."""
+        """A final product for the kernel; its sums run over `line`."""
         attrs, other = end.attrs, end.op.operands[1 - end.side]
         contract, batch = (attrs.lhs_contract, attrs.rhs_contract), (attrs.lhs_batch, attrs.rhs_batch)
         at = {q: end.index[p] for p, q in zip(contract[end.side], contract[1 - end.side], strict=True)}
@@ -295,12 +295,12 @@ class _ScoreReader:
             products=tuple(products),
             stores=tuple(stores),
             precisions=(_dot(self.first).precision, _dot(parts.second).precision),
-            masked=masked and q.dtype is not DType.F16,  # where moderate numbers have products that overflow
+            masked=masked and q.dtype is not DType.F16,  # f16 products may overflow, so blocks are never skipped
         )
         return kernel, tuple(self.params.tensors)
 
     def _rows(self, ends: Sequence[_End], sizes: Mapping[Sym | None, Dim], key: Sym) -> tuple[Axis, list[Sym]]:
-        """The dim of rows, and those dims besides that sums over rows go over."""
+        """The dim of rows, and the other dims that sums over rows run over."""
         turned = {end.summed for end in ends if key not in end.summed}
         require(len(turned) == 1, "no product, or several different ones, sum over rows")
         (summed,) = turned
@@ -312,7 +312,7 @@ class _ScoreReader:
         return Axis(symbol, const(1) if found is None else sizes[symbol]), inner
 
     def _ordered(self, parts: _Parts) -> list[RowSum]:
-        """The reductions, the maximum first; each needs earlier ones only."""
+        """The reductions in order of their dependences, the maximum first."""
         waiting = {
             parts.stands[op.results[0]]: element for op, element in zip(parts.reduces, parts.elements, strict=True)
         }
@@ -329,7 +329,7 @@ class _ScoreReader:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What a reader has found: `stands` are the args of the scores, of their gradients and of reductions."""
+    """What `_ScoreReader` has found: `stands` has the args of the scores, their gradients and reductions."""
 
     reduces: Sequence[Op[object]]
     elements: Sequence[Scalar]
@@ -352,7 +352,7 @@ def _dot(op: Op[object]) -> DotAttrs:
 
 
 def _depth(op: Op[object]) -> int:
-    """How many products one element of a product sums, which a kernel must know."""
+    """The number of terms in one element of a product, which must be a constant."""
     shape: Shape = op.operands[0].shape
     sizes = [shape[d] for d in _dot(op).lhs_contract if shape[d].constant != 1]
     depth = sizes[0].constant if sizes else 1

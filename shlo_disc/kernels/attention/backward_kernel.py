@@ -1,4 +1,4 @@
-"""The kernel of attention's backward pass, and what its formulas allow: elements in place, pairs left out."""
+"""The kernel of attention's backward pass, and whether its formulas allow in-place elements and skipped pairs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shlo_disc.kernels.softmax import EXPONENTIAL, RAW, args_of, exponential_of
 
 @dataclass(frozen=True, slots=True)
 class RowSum:
-    """A maximum from -inf, or a sum from 0, of a formula over a row's keys. `kept`: it takes the place of `raw`."""
+    """A maximum from -inf, or a sum from 0, of a formula over a row's keys. `kept`: the element overwrites `raw`."""
 
     arg: Arg
     greatest: bool
@@ -26,7 +26,7 @@ class RowSum:
 
 @dataclass(frozen=True, slots=True)
 class BackwardProduct:
-    """`weights` (a number of the kernel's) times `right`, summed over keys; `by_key`: over rows, for each key.
+    """`weights` (an index into the kernel's) times `right`, summed over keys; `by_key`: over rows, for each key.
 
     `right` is key x column, or row x column. The epilogue reads the sum as `accumulator`, of the product's type.
     """
@@ -42,7 +42,7 @@ class BackwardProduct:
 
 @dataclass(frozen=True, slots=True)
 class PairStore:
-    """What every pair of a row and a key leaves in memory; it has most in common with `weights`, a number of these."""
+    """The store of every pair of a row and a key; `weights` is the index of those it shares most nodes with."""
 
     weights: int
     store: Store
@@ -52,11 +52,11 @@ class PairStore:
 class BackwardKernel:
     """Per point of `batch`: `raw = q @ k^T` and `gradient = g @ v^T` by rows, sums of rows, and products of both.
 
-    Sums over rows go over all points of `inner` too. `score`: what the first of `sums`, the largest score, is taken of.
-    Every formula is in terms of `raw`, `gradient` and earlier sums; `raw` stands for the element of the last sum that
-    was kept. `masked`: pairs whose exponential is 0 change nothing, and store 0, if q, k, g and v are of moderate size.
-    All operands are of one type; where it is f16 or bf16, everything between is of it or f32, as the program rounds.
-    `precisions` are those of both products by rows.
+    Sums over rows also run over all points of `inner`. `score`: what the first of `sums`, the maximum, is taken of.
+    Every formula is in terms of `raw`, `gradient` and earlier sums; `raw` stands for the element of the last sum with
+    `kept`. `masked`: pairs whose exponential is 0 change nothing, and store 0, if q, k, g and v are of moderate size.
+    All operands have one type; if it is f16 or bf16, intermediate values have that type or f32, as in the program.
+    `precisions`: those of both products by rows.
     """
 
     params: tuple[Param, ...]
@@ -84,7 +84,7 @@ class BackwardKernel:
 def keep_in_place(
     order: Sequence[RowSum], weights: Sequence[Scalar], raw: Arg
 ) -> tuple[tuple[RowSum, ...], tuple[Scalar, ...]]:
-    """Let the element of a sum take the place of `raw` where later formulas need `raw` for nothing else."""
+    """Overwrite `raw` with the element of a sum where later formulas need `raw` for nothing else."""
     sums, later = list[RowSum](), [*(one.element for one in order), *weights]
     for one in order:
         element, *later = later
@@ -100,7 +100,7 @@ def keep_in_place(
 
 
 def _narrower(element: Scalar) -> Scalar:
-    """What a sum in f32 or f64 adds up: programs that round its elements use them as they are rounded."""
+    """The narrow element that a sum in f32 or f64 widens: later formulas use it as it was rounded."""
     match element:
         case Convert(x, DType.F32 | DType.F64 as dtype) if x.dtype.is_float and x.dtype.bits < dtype.bits:
             return x
@@ -109,7 +109,7 @@ def _narrower(element: Scalar) -> Scalar:
 
 
 class _Replacer(ArgRewriter):
-    """Puts an arg in the place of a formula."""
+    """Replaces a formula by an arg."""
 
     def __init__(self, formula: Scalar, arg: Arg) -> None:
         super().__init__({})
@@ -120,13 +120,13 @@ class _Replacer(ArgRewriter):
 
 
 def nearest(value: Scalar, weights: Sequence[Scalar]) -> int:
-    """The number of the formula that has most parts in common with `value`."""
+    """The index of the formula that shares most nodes with `value`."""
     parts = set(nodes_of([value]))
     return max(range(len(weights)), key=lambda n: len(parts.intersection(nodes_of([weights[n]]))))
 
 
 def hidden_vanish(order: Sequence[RowSum], weights: Sequence[Scalar]) -> bool:
-    """Whether all formulas are 0 for a pair of a row and a key whose exponential is 0: then it adds nothing to sums."""
+    """Whether all formulas are 0 for pairs of a row and a key whose exponential is 0, so that they add nothing."""
     if len(order) < 2:
         return False
     greatest, total, *rest = order

@@ -1,8 +1,8 @@
 """Attention: a product, a softmax over its columns and a second product become one kernel that stores no scores.
 
-Softmax over the last axis is `e / sum(e)` with `e = exp(x - max(x))`. What is between the two products is read as
-formulas of one element, and must be exactly this; then scores can be computed block by block, with the maximum and
-the sum of the blocks so far ("online softmax", Milakov & Gimelshein 2018; FlashAttention, Dao et al. 2022).
+Softmax over the last axis is `e / sum(e)` with `e = exp(x - max(x))`. What lies between the two products is read as
+formulas of one element, and must match this exactly. Then scores are computed block by block, with the maximum and the
+sum of the blocks so far ("online softmax", Milakov & Gimelshein 2018; FlashAttention, Dao et al. 2022).
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class AttentionKernel:
     `q` is row x depth, `k` is key x depth, `v` is key x width. `score` is the softmax's input in terms of `raw`, the
     first product's element (of its type), at symbols of `batch`, `row` and `key`. Weights of V are
     `weight / sum of exponentials`, with `weight` a formula of `exponential`; it is 0 where `kept` is not true, even
-    if the softmax is NaN there. Kernels that store scores need not put off the division: `sums` of rows, and `share`
-    of V, are the program's own formulas, as in `BackwardKernel`; `masked`: pairs whose exponential is 0 have no share.
-    The epilogue reads the second product as `accumulator` at `row` and `column`.
-    `precisions` are those of both products. `spaces` are the sizes of all buffers.
+    if the softmax is NaN there. Kernels that store scores need not defer the division: `sums` of rows, and `share`, the
+    weight of V, are the program's own formulas, as in `BackwardKernel`; `masked`: the share of pairs whose exponential
+    is 0 is 0. The epilogue reads the second product as `accumulator` at `row` and `column`.
+    `precisions` are those of both products. `spaces`: the element counts of all buffers.
     """
 
     params: tuple[Param, ...]
@@ -70,7 +70,7 @@ class AttentionKernel:
 
     @property
     def precision(self) -> Precision:
-        """The higher one of both products'."""
+        """The higher precision of the two products."""
         return max(self.precisions, key=lambda p: p.value)
 
 
@@ -99,12 +99,12 @@ def build_attention(group: Group, facts: Facts, producers: Producers) -> tuple[A
 def read_attention(
     group: Group, facts: Facts, producers: Producers
 ) -> tuple[AttentionKernel, tuple[Tensor, ...]] | str:
-    """See a group's ops as attention around the product `group.anchor`, or say why they are not."""
+    """Match a group as attention around `group.anchor`, its second product, or return the reason why not."""
     return _GroupReader(group, facts, producers).read()
 
 
 class _GroupReader:
-    """Reads a group's ops as formulas."""
+    """Matches a group's ops as formulas."""
 
     def __init__(self, group: Group, facts: Facts, producers: Producers) -> None:
         assert group.anchor is not None, "attention is built around its second product"
@@ -143,7 +143,7 @@ class _GroupReader:
     # -- loops
 
     def _space(self) -> _Space | str:
-        """Name the dims of the second product's operands, if keys and columns have one each."""
+        """Assign symbols to the dims of the second product's operands, if keys and columns have one dim each."""
         attrs = self.second.attrs
         assert isinstance(attrs, DotAttrs), "attention is built around a product"
         sides = [k for k, t in enumerate(self.second.operands) if self._depends(t)]
@@ -186,7 +186,7 @@ class _GroupReader:
         return of(loops[-1].symbol)
 
     def _depends(self, tensor: Tensor) -> bool:
-        """Whether a tensor is computed in this group, as far as free ops show."""
+        """Whether a tensor is computed in this group, looking through free ops."""
         made = self.producers.get(tensor)
         if made is None or not is_free(made[0]):
             return tensor in self.members
@@ -245,7 +245,7 @@ class _GroupReader:
         return kernel, tuple(self.params.tensors)
 
     def _operands(self, first: Op[object], read: Index, facts: Facts) -> tuple[MatrixView, MatrixView] | None:
-        """Queries and keys: element `read` of the first product has them in its rows and columns, or the other way."""
+        """Queries and keys, which are the operands of the first product in either order; `read` is its element."""
         assert isinstance(first.attrs, DotAttrs), "the first product is a dot"
         attrs, form = first.attrs, matrix_form(first, self.structures)
         index = list(read)
@@ -268,12 +268,12 @@ class _GroupReader:
         return None
 
     def _matrix(self, view: AffineView | None, index: Index, row: Sym, column: Sym, facts: Facts) -> MatrixView | None:
-        """An operand at `index` as rows and columns; None if another inner loop moves it, or it is not affine."""
+        """An operand at `index` as rows and columns; None if it depends on another inner loop, or is not affine."""
         assert view is not None, "attention reads its operands from memory"
         base, offset = view.base, view.offset
         for stride, position in zip(view.strides, index, strict=True):
             offset += stride * position
-        if base in self.members:  # a view that would have been copied: in terms of the batch it may be affine
+        if base in self.members:  # a view that would otherwise be copied may be affine in terms of the batch
             at_base = Formulas(facts, self.producers, self._inlined).at(base, index)
             if not isinstance(at_base, Load) or not isinstance(at_base.source, Tensor):
                 return None
@@ -292,6 +292,6 @@ def _listed(at: Mapping[int, Dim]) -> Index:
 
 
 def row_dim(shape: Shape, rows: Sequence[int]) -> int | None:
-    """The dim whose positions share keys in one block: one of unknown size if there is one, else the largest."""
+    """The dim of rows, which share keys in one block: one of unknown size if there is one, else the largest."""
     wide = [d for d in rows if shape[d].constant != 1]
     return max(wide, key=lambda d: (shape[d].constant is None, shape[d].constant or 0, d), default=None)

@@ -1,4 +1,4 @@
-"""Which blocks of scores a mask hides: proven from the formula of one score.
+"""Which blocks of scores a mask hides, as proven from the formula of one score.
 
 A score `select(condition, x, fill)` is `fill` in a whole block if the condition is false in all of it. Conditions that
 compare indices, linear in the row and in the key, with each other or with what is loaded for the whole block (lengths
@@ -39,7 +39,7 @@ class Hidden:
 
 
 def hidden_blocks(score: Scalar, row: Sym, key: Sym) -> Hidden | None:
-    """What tells which blocks a mask hides; None if the score has no mask, or nothing can be said about it."""
+    """The condition under which a mask hides a block; None if the score has no mask, or none that is understood."""
     return _Masks(row, key).of(score)
 
 
@@ -72,7 +72,7 @@ class _Masks:
         return Hidden(_any([one.proof for one in found]), max(one.fill for one in found))
 
     def never(self, condition: Scalar) -> Scalar | None:
-        """A proof that a condition is false in the whole block, if there is a way."""
+        """A formula that implies that a condition is false in the whole block; None if none is found."""
         match condition:
             case Binary(BinaryFn.AND, a, b, DType.I1):
                 return _either(self.never(a), self.never(b))
@@ -91,7 +91,7 @@ class _Masks:
                 return None
 
     def always(self, condition: Scalar) -> Scalar | None:
-        """A proof that a condition is true in the whole block, if there is a way."""
+        """A formula that implies that a condition is true in the whole block; None if none is found."""
         match condition:
             case Binary(BinaryFn.AND, a, b, DType.I1):
                 return _both(self.always(a), self.always(b))
@@ -110,7 +110,7 @@ class _Masks:
                 return None
 
     def range(self, value: Scalar) -> _Range | None:
-        """The values of an integer at the corners, where they are extreme."""
+        """The extreme values of an integer in the block, which it has at the corners."""
         match value:
             case FromDim(dim, dtype):
                 ends = self._ends(dim)

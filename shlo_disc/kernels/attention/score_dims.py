@@ -1,4 +1,4 @@
-"""Which dims of tensors between the products of attention are which dims of the scores."""
+"""Maps the dims of tensors between the products of attention to the dims of the scores."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from shlo_disc.kernels.softmax import RAW
 
 
 class RefusedError(Exception):
-    """These ops are not what was looked for, with the reason."""
+    """The ops do not match the pattern; the message is the reason."""
 
 
 def require(condition: bool, reason: str) -> None:
-    """Refuse what has another form."""
+    """Raise `RefusedError` unless the condition holds."""
     if not condition:
         raise RefusedError(reason)
 
 
 class ScoreDims:
-    """`symbols` of the dims of `product`, the scores; None of those of size 1. `members` are computed from them."""
+    """`symbols`: one per dim of the scores, `product`; None for dims of size 1. `members`: computed from them."""
 
     def __init__(self, product: Op[object], facts: Facts, producers: Producers, members: set[Tensor]) -> None:
         self.scores, self.facts, self.producers, self.members = product.results[0], facts, producers, members
@@ -60,14 +60,14 @@ class ScoreDims:
 
 
 class Scores:
-    """What has one number per score, or per row of them, as far as it is known; it grows in the program's order."""
+    """Tensors known to have one element per score, or per row of them; extended in the program's order."""
 
     def __init__(self, product: Op[object], facts: Facts, producers: Producers) -> None:
         self._dims = ScoreDims(product, facts, producers, set(product.results))
         self._sums, self._key = list[Tensor](), None
 
     def extend(self, op: Op[object]) -> bool:
-        """Add an op that reads some of them, unless it is a reduction that takes together more than keys."""
+        """Add an op that reads some of them, unless it reduces more than keys; return whether it was added."""
         if isinstance(op.attrs, ReduceAttrs):
             try:
                 index = self._dims.aligned(op.operands[0], self._sums)
@@ -83,6 +83,6 @@ class Scores:
 
 
 def _nothing(index: Index) -> Scalar:
-    """Stands for what is not asked about."""
+    """Stand in for tensors that do not matter."""
     del index
     return Arg("another", DType.F32)

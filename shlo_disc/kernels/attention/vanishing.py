@@ -1,4 +1,4 @@
-"""Which formulas are 0 where an exponential is: then pairs of rows and keys that a mask hides need not be computed."""
+"""Which formulas are 0 where an exponential is 0, so that pairs of rows and keys hidden by a mask can be skipped."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.kernels.softmax import GREATEST, unconverted
 
-# Numbers of at most 1e6 are multiplied at most so often: a product of up to 512 pairs is below 1e15, a sum over 10^6
+# The most numbers of at most 1e6 that may be multiplied: a product of up to 512 pairs is below 1e15, a sum over 10^6
 # keys below 1e21, and two of them with a constant below 1e38.
 MOST_FACTORS = 2
 LARGEST = 1e6
 
 
 def vanishes(node: Scalar, exponential: Arg, total: Arg) -> bool:
-    """Whether a formula is 0 where `exponential` is, other args being of moderate size and `total` at least 1."""
+    """Whether a formula is 0 where `exponential` is 0, if other args have moderate size and `total` is at least 1."""
     return _ZeroReader(exponential, total).is_zero(node)
 
 
@@ -49,7 +49,7 @@ class _ZeroReader:
         return factors is not None and factors <= MOST_FACTORS
 
     def _factors(self, node: Scalar) -> int | None:
-        """How many numbers of moderate size are multiplied at most; None if it cannot be bounded."""
+        """The most numbers of moderate size that are multiplied; None if it cannot be bounded."""
         match unconverted(node):
             case Const(value, _):
                 return 0 if isinstance(value, float) and abs(value) <= LARGEST else None
@@ -75,7 +75,7 @@ class _ZeroReader:
                 return None
 
     def _at_least_one(self, node: Scalar) -> bool:
-        """Or a constant that is not much less."""
+        """Whether a formula is at least 1, or a constant of magnitude at least 0.01."""
         match unconverted(node):
             case Const(value, _):
                 return isinstance(value, float) and abs(value) >= 0.01

@@ -1,4 +1,4 @@
-"""The backward pass of attention as C++: the prelude goes over blocks of rows, generated functions over scores."""
+"""The backward pass of attention as C++: the prelude loops over blocks of rows, generated functions over scores."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from shlo_disc.lower_cpu.templates import CallBack, ElementTile, KernelBody, til
 
 
 def backward_extent(kernel: BackwardKernel) -> Dim:
-    """How many tasks there are: gradients of keys are sums over all that one task goes over."""
+    """Number of tasks: one per point of the batch, which computes the whole sums of its keys' gradients."""
     return product(axis.extent for axis in kernel.batch)
 
 
@@ -60,12 +60,12 @@ def backward_scratch(kernel: BackwardKernel) -> Dim:
 
 
 def _is_narrow(kernel: BackwardKernel, one: BackwardProduct) -> bool:
-    """Whether a product takes weights of two bytes as they are."""
+    """Whether a product reads its two-byte weights unconverted."""
     return word_elements(kernel.weights[one.weights].dtype) > 1
 
 
 def _words(dtype: DType, precision: Precision) -> str:
-    """What a product multiplies, as `ShloWords` has it."""
+    """The `ShloWords` of a product."""
     if word_elements(dtype) == 1:
         return "SHLO_NUMBERS"
     return "SHLO_ROUNDED_PAIRS" if precision is Precision.DEFAULT else "SHLO_PAIRS"
@@ -156,13 +156,13 @@ def _functions(kernel: BackwardKernel, name: str) -> tuple[list[CallBack], dict[
 
 
 def _zero(store: Store) -> Store:
-    """What a pair stores that adds nothing to any sum."""
+    """The store of 0 for a pair that adds nothing to any sum."""
     dtype = store.value.dtype
     return replace(store, value=Const(0.0 if dtype.is_float else 0, dtype))
 
 
 def _epilogue(kernel: BackwardKernel, name: str, one: BackwardProduct) -> CallBack:
-    """The function that takes rows of a gradient, of keys or of queries."""
+    """The function that takes rows of a gradient with respect to keys or queries."""
     tile = ElementTile(kernel.key if one.by_key else kernel.row, one.column, accumulator(kernel.q.dtype))
     stores = tuple(rewrite_store(store, tile.replacing(one.accumulator)) for store in one.epilogue)
     return tile_function(name, tile, kernel.params, stores, (*kernel.batch, *kernel.inner))

@@ -1,4 +1,4 @@
-"""Attention as C++: the prelude goes over blocks of keys, generated functions change blocks of scores in place."""
+"""Attention as C++: the prelude loops over blocks of keys, generated functions change blocks of scores in place."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from shlo_disc.lower_cpu.templates import (
 )
 from shlo_disc.lower_cpu.work import DESKTOP, WORK_PER_THREAD
 
-# A block of keys and values of the largest width stays in a second-level cache.
+# 512: at this width a block of keys and values stays in a second-level cache.
 _DTYPES = NARROW | {DType.F32, DType.F64}
 ATTENTION = AttentionAbility(_DTYPES, 512, backward=_DTYPES)
 
 
-# Keys of a split at least, which take 2 us where sharing takes one; and how many splits are enough, of all matrices.
-# A split costs one thread 0.1 us (one query) to 0.6 (32).
+# The least keys of a split, which take 2 us where sharing takes 1 us; and the most splits, of all matrices together.
+# A split costs one thread 0.1 us (one query) to 0.6 us (32 queries).
 _LEAST_KEYS, _MOST_SPLITS = 512, DESKTOP.workers
-_LOADED = 4  # an element of keys or values, see work.py
+_LOADED = 4  # cost of loading an element of keys or values, see work.py
 
 
 def key_splits(kernel: AttentionKernel) -> Dim:
-    """How many splits of the keys threads share, at least 1: several for few rows of few matrices, who have less work.
+    """Number of splits of the keys, at least 1: several for few rows of few matrices, which have too few tasks.
 
     It depends on sizes alone, and so do the bits (Flash-Decoding, Dao et al. 2023, splits keys by the cores of a GPU).
     """
@@ -51,7 +51,7 @@ def key_splits(kernel: AttentionKernel) -> Dim:
 
 
 def _may_split(kernel: AttentionKernel) -> bool:
-    """Whether there are sizes of few rows and many keys: not if their difference is a constant."""
+    """Whether some sizes have few rows and many keys: not if their difference is a small constant."""
     most = integer_macros("attention/attention.h")["SHLO_ATTENTION_ROWS"]
     behind = (kernel.key.extent - kernel.row.extent).constant
     return kernel.q.dtype not in NARROW and (behind is None or behind >= 2 * _LEAST_KEYS - most)
@@ -68,14 +68,14 @@ def _matrices(kernel: AttentionKernel) -> Dim:
 
 
 def attention_extent(kernel: AttentionKernel, splits: Dim) -> Dim:
-    """How many blocks of rows there are; one task if that shares out splits of keys."""
+    """Number of blocks of rows; 1 if a single task launches the splits of keys."""
     rows = integer_macros("attention/attention.h")["SHLO_ATTENTION_ROWS"]
     blocks = product(axis.extent for axis in kernel.batch) * ((kernel.row.extent + (rows - 1)) // rows)
     return blocks + minimum(1, splits - 1) * (1 - blocks)
 
 
 def attention_work(kernel: AttentionKernel) -> Dim:
-    """What one block of rows multiplies, as vectors, and loads."""
+    """Cost of one block of rows: multiplications, as vectors, and loads."""
     rows = integer_macros("attention/attention.h")["SHLO_ATTENTION_ROWS"]
     pairs = minimum(kernel.row.extent, rows) * kernel.key.extent
     return (pairs // 16 + kernel.key.extent * _LOADED) * (kernel.depth + kernel.width)
@@ -88,7 +88,7 @@ def attention_workspaces(kernel: AttentionKernel) -> tuple[Dim, ...]:
     most = integer_macros("attention/attention.h")["SHLO_ATTENTION_ROWS"]
     matrices, keys = _matrices(kernel), kernel.key.extent
     splits = _are_few(kernel) * minimum(1, keys // (2 * _LEAST_KEYS)) * minimum(1, _MOST_SPLITS // (2 * matrices))
-    # as much as the most splits take: offsets of all that lies behind repeat this formula
+    # sized for the most splits, which keeps the formula short: the offsets of later buffers repeat it
     return (splits * _MOST_SPLITS * _state(kernel, minimum(kernel.row.extent, most)),)
 
 
@@ -111,7 +111,7 @@ def attention_scratch(kernel: AttentionKernel) -> Dim:
 
 
 def print_attention(kernel: AttentionKernel, name: str, splits: Dim) -> KernelBody:
-    """Each task is a block of rows of one matrix, and neighbours are done together; or all, in `splits` of the keys."""
+    """Each task is a block of rows of one matrix, and adjacent ones run together; or one task launches all `splits`."""
     if kernel.q.dtype in NARROW:
         return print_rows(kernel, name)
     emit = Emitter(VectorSpelling())
@@ -141,7 +141,7 @@ def print_attention(kernel: AttentionKernel, name: str, splits: Dim) -> KernelBo
 
 
 def _sharing(kernel: AttentionKernel, emit: Emitter, name: str, splits: Dim) -> list[str]:
-    """Statements that share out splits of keys, if there are several, and then the matrices whose splits are joined."""
+    """Statements that launch the splits of keys, if there are several, and then the joins of each matrix's splits."""
     count = product(axis.extent for axis in kernel.batch)
     scratch = emit.dim_scalar(attention_scratch(kernel))
 
@@ -177,7 +177,7 @@ def _split_functions(kernel: AttentionKernel, name: str, arguments: str, splits:
 def _loop_over_matrices(
     kernel: AttentionKernel, name: str, matrix: str, arguments: str, calls: list[str], splits: Dim
 ) -> CallBack:
-    """A function that does `calls` for each task, with the attention of matrix number `matrix`."""
+    """A function that executes `calls` for each task, with the attention of matrix number `matrix`."""
     emit = Emitter(VectorSpelling())
     rows, keys, state = map(emit.dim_scalar, (kernel.row.extent, kernel.key.extent, _state(kernel, kernel.row.extent)))
     head = [

@@ -1,4 +1,4 @@
-"""What kernels of attention have in common as C++: matrices, functions over pairs, and which blocks a mask hides."""
+"""Common parts of attention kernels as C++: matrices, functions over pairs, and tests for blocks that a mask hides."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def matrix(emit: Emitter, view: MatrixView) -> str:
 
 
 def hidden_function(params: Sequence[Param], loops: Sequence[str], hidden: Hidden, name: str) -> CallBack:
-    """The function that says whether all scores of a block are hidden."""
+    """The function that tests whether a mask hides all scores of a block."""
     emit, spell = Emitter(VectorSpelling()), VectorSpelling()
     with emit.inside(*loops, "%i0", "%i1", "%j0", "%j1") as scope:
         emit.count_uses([hidden.proof])
@@ -71,7 +71,7 @@ def tasks(kernel: AttentionKernel, emit: Emitter) -> list[str]:
 
 
 def matrices(kernel: AttentionKernel, emit: Emitter, lines: list[str]) -> str:
-    """Add statements that find a point of the batch; the answer describes its matrices and their sizes."""
+    """Add statements that decode a point of the batch; return the initializer of its matrices and their sizes."""
     decode_batch(emit, kernel.batch, lines)
     batch = ", ".join(axis.symbol.name.removeprefix("%") for axis in kernel.batch)
     lines.append(f"ShloTask at = {{buffers, dims, {{{batch}}}}};")
@@ -80,18 +80,18 @@ def matrices(kernel: AttentionKernel, emit: Emitter, lines: list[str]) -> str:
 
 
 def row_sizes() -> tuple[int, int]:
-    """How many rows meet all keys together, and how many of their keys at a time."""
+    """The rows of a block, which are combined with all keys, and the keys processed at a time."""
     sizes = integer_macros("attention/attention.h")
     return sizes["SHLO_BACKWARD_ROWS"], sizes["SHLO_BACKWARD_KEYS"]
 
 
 def whole_lines(size: Dim) -> Dim:
-    """A size as the prelude pads it."""
+    """A size rounded up to 16, as the prelude pads it."""
     return (size + 15) // 16 * 16
 
 
 def word_elements(dtype: DType) -> int:
-    """How many elements a product takes as one word, see `Words` (attention/words.h)."""
+    """Number of elements that a product reads as one word, see `Words` (attention/words.h)."""
     return 2 if dtype is DType.BF16 else 1
 
 
@@ -102,7 +102,7 @@ def words(size: Dim, step: int) -> Dim:
 
 @dataclass(frozen=True, slots=True)
 class PairBlocks:
-    """Blocks of pairs of a row and a key: their products, and the sums of rows, are numbers of type `dtype`."""
+    """Blocks of pairs of a row and a key, whose products and sums of rows have type `dtype`."""
 
     params: tuple[Param, ...]
     batch: tuple[Axis, ...]
@@ -112,9 +112,9 @@ class PairBlocks:
     sums: Sequence[RowSum]
 
     def function(self, name: str, value: Scalar, to: DType, stores: Sequence[Store] = ()) -> CallBack:
-        """The function that computes a formula of a block of pairs as numbers of type `to`, see `ShloPairs`.
+        """The function that computes a formula for a block of pairs as numbers of type `to`, see `ShloPairs`.
 
-        It does what `stores` say, too.
+        It executes `stores`, too.
         """
         row, column = (of(axis.symbol) - of(Sym(first)) for axis, first in ((self.row, "%i0"), (self.key, "%j0")))
 

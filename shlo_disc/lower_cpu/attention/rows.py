@@ -1,4 +1,4 @@
-"""Attention of types of two bytes as C++: blocks of rows keep their scores, formulas are those of the program."""
+"""Attention on two-byte types as C++: the scores of a block of rows are kept, formulas are those of the program."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from shlo_disc.lower_cpu.attention.parts import (
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import CallBack, KernelBody, epilogue, union
 
-# These round after every operation (docs/reference/types.md): weights after their division by the sum, too.
+# These round after every operation (docs/reference/types.md), also after the division of weights by their sum.
 NARROW = frozenset({DType.F16, DType.BF16})
 
 
@@ -43,7 +43,7 @@ _WORD = 4  # bytes
 
 
 def print_rows(kernel: AttentionKernel, name: str) -> KernelBody:
-    """Each task is a block of rows of one batch; neighbours share what is laid out of keys and values."""
+    """Each task is a block of rows of one matrix; adjacent tasks share the packed keys and values."""
     emit = Emitter(VectorSpelling())
     functions, hidden = _functions(kernel, name)
     rows = integer_macros("attention/attention.h")["SHLO_ATTENTION_ROWS"]
@@ -65,7 +65,7 @@ def print_rows(kernel: AttentionKernel, name: str) -> KernelBody:
 
 
 def _rounding(kernel: AttentionKernel) -> str:
-    """Which products of bf16 a program leaves to the target, as names of the prelude say it."""
+    """The suffix of the prelude's name: which products of bf16 have default precision."""
     first, second = (precision is Precision.DEFAULT for precision in kernel.precisions)
     if kernel.q.dtype is not DType.BF16 or not second:
         return ""
@@ -73,7 +73,7 @@ def _rounding(kernel: AttentionKernel) -> str:
 
 
 def _functions(kernel: AttentionKernel, name: str) -> tuple[list[CallBack], str]:
-    """The functions that the prelude calls, and what it is told about masks."""
+    """The functions that the prelude calls, and its arguments for masks."""
     pairs = PairBlocks(kernel.params, kernel.batch, kernel.row, kernel.key, DType.F32, kernel.sums)
     found = [pairs.function(f"{name}_sum{k}", one.element, DType.F32) for k, one in enumerate(kernel.sums)]
     shares = kernel.q.dtype if word_elements(kernel.q.dtype) > 1 else DType.F32

@@ -1,5 +1,5 @@
-"""Matrix products on the CPU: a `DotKernel` comes in, a `KernelBody` that calls the library of products goes out.
+"""Matrix products on the CPU: from a `DotKernel` to a `KernelBody` that calls the library of products.
 
-`multiplication` says which types there are kernels for, `selection` which schedule a call takes, `blocks` prints the
-loop over blocks, `small` the form for small sizes, `packing` the kernel that packs an operand.
+`multiplication`: kernels by element types. `selection`: the schedule of a call. `blocks`: the loop over blocks.
+`small`: the form for small sizes. `packing`: the kernel that packs an operand.
 """

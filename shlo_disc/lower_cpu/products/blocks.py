@@ -1,8 +1,8 @@
 """Matrix products as C++: the prelude multiplies blocks, whose operands may be panels that generated functions fill.
 
-A panel lies in a thread's scratch memory: rows of A over the whole depth, or columns of B. It is filled when a piece
-of work comes to other rows (columns), and serves all blocks beside (below) each other, which come one after the other.
-If both operands are panels, that of A is kept, and B's columns are computed for every block of rows.
+A panel is in a thread's scratch memory: rows of A over the whole depth, or columns of B. It is filled when a thread
+moves to other rows (columns), and serves all blocks beside (below) each other, which are consecutive tasks. If both
+operands are panels, that of A is kept, and B's columns are recomputed for every block of rows.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.templates import CallBack, KernelBody, call_back, epilogue, start, union
 from shlo_disc.schedules.candidates import FORMS, MicroKernel
 
-PANEL_BYTES = 1 << 20  # of A's rows: what stays in a second-level cache
-FEWEST_ROWS = 48  # of a panel: packing B must pay
+PANEL_BYTES = 1 << 20  # of a panel of A, which stays in a second-level cache
+FEWEST_ROWS = 48  # of a panel, to amortize the packing of B
 FEW_COLUMNS = 8  # as many as rows of a dot product
 PANEL_COLUMNS = 64  # of B: as many as the prelude packs at a time
 
 
 def read_transposed(kernel: DotKernel) -> DotKernel:
-    """The transposed product, where the epilogue's neighbours in memory are those along rows.
+    """The transposed product, if the epilogue's results are contiguous along the row index; else the product.
 
-    So is a product of one column; and a gradient, which JAX contracts as `dy^T x` and transposes when it is finished.
+    Examples: a product of one column; a gradient, which JAX contracts as `dy^T x` and then transposes.
     """
     if not _stored_along_rows(kernel):
         return kernel
@@ -45,7 +45,7 @@ def read_transposed(kernel: DotKernel) -> DotKernel:
 
 
 def _stored_along_rows(kernel: DotKernel) -> bool:
-    """Whether rows, and not columns, of every result are adjacent. A dim of size 1 has no neighbours."""
+    """Whether rows, and not columns, of every result are adjacent. A dim of size 1 has no adjacent elements."""
     if 1 in (kernel.row.extent.constant, kernel.column.extent.constant):
         return kernel.row.extent.constant != 1
     steps = [[store.offset.linear(axis.symbol) for axis in (kernel.row, kernel.column)] for store in kernel.epilogue]
@@ -56,7 +56,7 @@ def _stored_along_rows(kernel: DotKernel) -> bool:
 
 
 def _transposed(operand: MatrixView | Panel) -> MatrixView | Panel:
-    """The same memory; a panel's lines are rows or columns, wherever it stands."""
+    """The operand on the other side: strides are swapped; the lines of a panel may be rows or columns."""
     if isinstance(operand, Panel):
         return operand
     return replace(operand, row_stride=operand.column_stride, column_stride=operand.row_stride)
@@ -64,9 +64,9 @@ def _transposed(operand: MatrixView | Panel) -> MatrixView | Panel:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Rows and columns of the blocks that a product is computed in, and what its kernel is told.
+    """Rows and columns of the blocks that a product is computed in, and the candidates for its schedule.
 
-    `is_packed`: a buffer after those of the kernel's params is B as `packing.py` packs it, or null.
+    `is_packed`: the buffer after the kernel's params is B as `packing.py` packs it, or null.
     """
 
     rows: Dim
@@ -76,7 +76,7 @@ class Blocks:
 
     @property
     def is_told(self) -> bool:
-        """Whether there is more to tell than the block: which micro-kernel."""
+        """Whether the kernel gets a schedule: some micro-kernel is not the prelude's own choice."""
         return any(one.kernel.form != "own" for one in self.chosen.candidates)
 
     @property
@@ -97,14 +97,14 @@ def _in_c(kernel: MicroKernel) -> str:
 
 
 def packed_bytes(kind: Multiplication, depth: Dim, columns: Dim) -> Dim:
-    """What `shlo_packed_bytes_NAME` says: bytes of all of B, as `shlo_pack_NAME` leaves it."""
+    """Bytes of all of B as `shlo_pack_NAME` packs it; equal to `shlo_packed_bytes_NAME`."""
     sizes = integer_macros("gemm/gemm.h")
     panel, step, element = (sizes[f"SHLO_GEMM_{name}"] for name in ("PANEL", f"STEP_{kind.name}", f"BYTES_{kind.name}"))
     return (columns + (panel - 1)) // panel * panel * ((depth + (step - 1)) // step * step) * element
 
 
 def blocks_of(kernel: DotKernel, chosen: Selection[Dim], *, is_packed: bool) -> Blocks:
-    """The blocks of the schedule, as far as panels let it; the prelude's if it chooses."""
+    """The blocks of the schedule, as far as panels allow; the prelude's default if there are no candidates."""
     sizes = integer_macros("gemm/gemm.h")
     rows, columns = const(sizes["SHLO_GEMM_ROWS"]), const(sizes["SHLO_GEMM_COLUMNS"])
     if chosen.candidates:
@@ -118,18 +118,18 @@ def blocks_of(kernel: DotKernel, chosen: Selection[Dim], *, is_packed: bool) -> 
 
 
 def dot_extent(kernel: DotKernel, blocks: Blocks) -> Dim:
-    """How many blocks of the results there are."""
+    """Number of blocks of the results."""
     row_blocks = (kernel.row.extent + (blocks.rows - 1)) // blocks.rows
     return product(axis.extent for axis in kernel.batch) * row_blocks * column_blocks(kernel, blocks)
 
 
 def column_blocks(kernel: DotKernel, blocks: Blocks) -> Dim:
-    """How many blocks lie beside each other."""
+    """Number of blocks beside each other."""
     return (kernel.column.extent + (blocks.columns - 1)) // blocks.columns
 
 
 def is_by_rows(kernel: DotKernel) -> bool:
-    """Whether blocks of the same rows come one after the other, and are of one product."""
+    """Whether blocks of the same rows are consecutive tasks, of a single product."""
     return not kernel.batch and _keeps(kernel) != "b"
 
 
@@ -143,7 +143,7 @@ def dot_scratch(kernel: DotKernel, kind: Multiplication, blocks: Blocks) -> Dim:
 
 
 def panel_pitch(panel: Panel, lines: Dim) -> Dim:
-    """From one line of a panel to the next, or from one depth to the next."""
+    """The distance from one line of a panel to the next, or from one depth to the next."""
     width = panel.depth.extent if panel.along_depth else minimum(lines, panel.line.extent)
     return (width + (LANES - 1)) // LANES * LANES
 
@@ -199,14 +199,14 @@ def _print_blocks(kernel: DotKernel, kind: Multiplication, name: str, emit: Emit
 
 
 def _run(kernel: DotKernel) -> str:
-    """How many tasks are one call: neighbours in a block of rows, so that rows of B are read along."""
+    """Number of tasks per call: adjacent blocks of the same rows, so that B is read along its rows."""
     if isinstance(kernel.a, Panel) or isinstance(kernel.b, Panel):
         return "1"
     return "min_(end - task, column_blocks - task % column_blocks)"
 
 
 def _partition(emit: Emitter, kernel: DotKernel, kind: Multiplication, blocks: Blocks) -> list[str]:
-    """How many blocks there are, and where panels lie."""
+    """Declarations of the numbers of blocks, and of the panels."""
     rows, columns = blocks.rows, blocks.columns
     lines = [
         f"const int64_t block_rows = {emit.dim_scalar(rows)}, block_columns = {emit.dim_scalar(columns)};",
@@ -231,7 +231,7 @@ def _keeps(kernel: DotKernel) -> str:
 
 
 def _position(kernel: DotKernel) -> list[str]:
-    """Which block a task is: blocks that share the panel that is kept come one after the other."""
+    """The block of a task: blocks that share the panel that is kept are consecutive."""
     if _keeps(kernel) == "b":
         return [
             "const int64_t i0 = task % row_blocks * block_rows;",
@@ -244,7 +244,7 @@ def _position(kernel: DotKernel) -> list[str]:
 
 
 def _filled(emit: Emitter, kernel: DotKernel, kind: Multiplication, name: str, blocks: Blocks) -> list[str]:
-    """Statements that bring the panels up to date, and the operands of the product."""
+    """Statements that fill the panels where necessary, and declare the operands of the product."""
     rows, columns = blocks.rows, blocks.columns
     keeps, lines = _keeps(kernel), list[str]()
     depth = emit.dim_scalar(kernel.depth)
@@ -280,7 +280,7 @@ def _filled(emit: Emitter, kernel: DotKernel, kind: Multiplication, name: str, b
     if blocks.is_told:
         chosen = f"&{NAME}_schedules[{emit.dim_scalar(blocks.chosen.number)}]"
         count = kernel.column.extent.constant
-        # The prelude turns a product of few columns, if nobody tells it how to compute it.
+        # Without a schedule, the prelude transposes a product of few columns.
         if count is None or count <= FEW_COLUMNS:
             chosen = f"n <= {FEW_COLUMNS} ? nullptr : {chosen}"
         fields.append(chosen)
@@ -288,7 +288,7 @@ def _filled(emit: Emitter, kernel: DotKernel, kind: Multiplication, name: str, b
 
 
 def _packed(emit: Emitter, kernel: DotKernel, kind: Multiplication) -> str:
-    """Where packed B begins: of a product that takes a panel, at that panel."""
+    """The address of packed B; if B is a panel, that of the current panel."""
     if not isinstance(kernel.b, Panel):
         return "packed"
     size = emit.dim_scalar(packed_bytes(kind, kernel.depth, const(PANEL_COLUMNS)))
@@ -296,7 +296,7 @@ def _packed(emit: Emitter, kernel: DotKernel, kind: Multiplication) -> str:
 
 
 def _range(operand: object, index: str) -> str:
-    """The lines of a block: of a panel, all."""
+    """The range of lines of a block; a panel is used whole."""
     return f"0, {index}1 - {index}0" if isinstance(operand, Panel) else f"{index}0, {index}1"
 
 
@@ -308,7 +308,7 @@ def _fills(kernel: DotKernel, name: str, facts: Facts) -> list[CallBack]:
 def fill(name: str, kernel: DotKernel, panel: Panel, facts: Facts) -> CallBack:
     """The function that computes lines `first` to `last` of a panel.
 
-    A line along the depth is computed piece by piece, where a concatenation or a reshape made it of pieces.
+    A line along the depth is split at the seams of concatenations, and strip-mined at those of reshapes.
     """
     line, depth = panel.line, panel.depth
     above = of(line.symbol) - of(Sym("%first"))

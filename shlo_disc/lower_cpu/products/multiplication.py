@@ -1,4 +1,4 @@
-"""Which kernel of the prelude multiplies which element types, and what it reads and adds up."""
+"""The prelude's kernels for products by element types, with the types that they read and sum up."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from shlo_disc.kernels.groups import ProductTypes
 
 @dataclass(frozen=True, slots=True)
 class Multiplication:
-    """A kernel of the prelude, by its name there: what it reads, the type of its sums, bytes of its scratch memory.
+    """A kernel of the prelude, by its name there: types of operands, type of sums, bytes of scratch memory.
 
-    `operands` are the same to it: integers which wrap, and i1, whose pairs of ones it counts. `small`: which kernel
-    computes its batches of small products.
+    `operands` are treated alike: integers, which wrap, and i1, whose pairs of ones are counted. `small`: the kernel
+    for batches of small products.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Multiplication:
     small: str
 
     def read_as(self, dtype: DType) -> DType:
-        """The type of a panel that holds such elements."""
+        """The type of a panel that holds elements of type `dtype`."""
         return dtype if dtype in self.operands else self.operands[0]
 
 
@@ -51,7 +51,7 @@ def _kernels() -> Mapping[str, Multiplication]:
 
 
 _KERNELS = _kernels()
-# What a CPU may multiply faster than exactly, by the kernel that is exact. Types alone find only the latter.
+# Kernels that may be faster but are not exact, by the exact one. A look-up by types alone finds only the latter.
 _ROUNDED = {"bf16": replace(_KERNELS["bf16"], name="bf16_rounded")}
 _OF_SUMS = {one.sums: one for one in _KERNELS.values() if one.sums in one.operands}
 
@@ -59,10 +59,9 @@ _OF_SUMS = {one.sums: one for one in _KERNELS.values() if one.sums in one.operan
 def multiplication(types: ProductTypes, precision: Precision = Precision.HIGHEST) -> Multiplication | None:
     """The kernel for operands and a result of these types, if there is one.
 
-    It reads both operands from memory, or what it cannot read is converted to what it can, exactly: to the type of
-    the sums, or integers of up to 16 bits to those. Integers wrap, so that wider ones than the sums may be cut.
-    Where a program leaves the precision to the target, bf16 may go to the CPU's dot products of pairs, which take
-    subnormal numbers for zeros.
+    Operands that it cannot read from memory are converted exactly: to the type of the sums, or small integers to 16
+    bits. Integers wrap, so that those wider than the sums may be truncated. At default precision, bf16 may use the
+    CPU's dot products of pairs, which treat subnormal numbers as zeros.
     """
     found = _exact(types)
     return _ROUNDED.get(found.name, found) if found and precision is Precision.DEFAULT else found
@@ -85,12 +84,12 @@ def _exact(types: ProductTypes) -> Multiplication | None:
 
 
 def kernel_named(name: str) -> Multiplication:
-    """The kernel that the prelude calls so."""
+    """The kernel of this name in the prelude."""
     return next(one for one in (*_KERNELS.values(), *_ROUNDED.values()) if one.name == name)
 
 
 def _sums(result: DType) -> DType:
-    """What products are added up in; integers that are right modulo 2^32 are right modulo less."""
+    """The type of sums; integers that are right modulo 2^32 are right modulo smaller powers of 2."""
     if result.is_integer or result.is_bool:
         return DType.I64 if result.bits > DType.I32.bits else DType.I32
     return accumulator(result)

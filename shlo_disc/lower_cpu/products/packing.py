@@ -1,7 +1,7 @@
-"""Right operands of matrix products that are packed once, for all the calls, or turns of a loop, which read them.
+"""Prepacking of right operands of matrix products: once for all calls, or iterations of a loop, that read them.
 
-A kernel takes the address of packed memory after its own buffers, and null where nobody packed it. What packs is a
-kernel too: a task is one panel of columns.
+A kernel takes the address of packed memory after its own buffers, null if nothing was packed. Packing is a kernel,
+too: a task is one panel of columns.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from shlo_disc.lower_cpu.templates import CallBack, KernelBody, start, union
 
 TITLE = "pack"  # the stem of the names of kernels that pack an operand
 
-_STREAMED_ROWS = 12  # with up to so many rows B is not packed in each turn, or that costs little
+_STREAMED_ROWS = 12  # with up to so many rows, B is not packed in each iteration, or packing costs little
 
 # Whole panels are read: of an operand with few columns most of that would be padding.
-_MOST_PADDING = 3  # times the columns, of what is packed
+_MOST_PADDING = 3  # packed columns per column of B, at most
 
 
 @dataclass(frozen=True, slots=True)
 class PackedOperand:
-    """The right operand of a product as it may be packed: `sources` are read to do so.
+    """How the right operand of a product may be packed, from `sources`.
 
-    Of these the product reads `replaced` no more. What is packed takes `bytes`. `extent` tasks cost so many
-    additions (`work`) each, and bytes of scratch memory. `worth`: 1 where the product would pack it in each turn of a
-    loop, else 0.
+    The product no longer reads `replaced` of these. The packed operand takes `bytes`. Each of `extent` tasks costs
+    `work` additions and `scratch` bytes of scratch memory. `worth`: 1 where the product would otherwise pack in each
+    iteration of a loop, else 0.
     """
 
     sources: tuple[Param, ...]
@@ -52,7 +52,7 @@ class PackedOperand:
 def packed_operand(kernel: DotKernel, kind: Multiplication, invariant: Sequence[bool]) -> PackedOperand | None:
     """How the right operand may be packed: if all products of a batch share it, and it is wide enough.
 
-    `invariant`: which of the kernel's params stay as they are for many launches.
+    `invariant`: which of the kernel's params are unchanged over many launches.
     """
     columns, sources = kernel.column.extent, set(mentioned(kernel.b))
     if may_be_small(kernel) or not _is_wide(columns) or not _is_shared(kernel):
@@ -72,10 +72,10 @@ def packed_operand(kernel: DotKernel, kind: Multiplication, invariant: Sequence[
 
 
 def _worth(kernel: DotKernel) -> Dim:
-    """Whether packing B before a loop pays from the second turn on, and costs nothing if there is only one.
+    """1 if packing B before a loop pays from the second iteration on and costs nothing if there is only one, else 0.
 
-    So it is where every turn computes B, or packs columns that are not adjacent. Adjacent ones it packs while it reads
-    them, as it has to anyway.
+    That holds where every iteration computes B, or packs columns that are not adjacent. Adjacent ones are packed while
+    they are read, which is necessary anyway.
     """
     if isinstance(kernel.b, Panel):
         return const(1)
@@ -90,7 +90,7 @@ def _is_wide(columns: Dim) -> bool:
 
 
 def _is_shared(kernel: DotKernel) -> bool:
-    """Whether the operand is the same for the whole batch, and no data decides where it is."""
+    """Whether the operand is the same for the whole batch, and its address does not depend on data."""
     operand, loops = kernel.b, {axis.symbol for axis in kernel.batch}
     places = tuple(dims_of((operand.value,))) if isinstance(operand, Panel) else (operand.offset,)
     return not any(loops & place.symbols() or place.data() for place in places)

@@ -1,9 +1,9 @@
-"""Which schedule a product takes at the sizes of a call: a formula of the host program, and a table in the kernel.
+"""Selection of a product's schedule by the sizes of a call: a formula of the host program, and a table in the kernel.
 
-The formula gives the number of a candidate. It is a size of the program like any other: computed once for each
-signature, by the same text in C++ and in Python, so that no launch pays for it, and both drivers choose alike.
-Where one count of the product varies, it is a sum of steps, `min(1, m // 7)` for "from 7 rows on"; where several do,
-the candidates' costs are compared, each with its number in the last digits. Where none does, nothing is left to decide.
+The formula computes the number of a candidate. It is a size of the program like any other: evaluated once for each
+signature, from the same formula in C++ and in Python, so that no launch pays for it, and both drivers choose alike.
+If one size of the product is dynamic, it is a sum of steps, `min(1, m // 7)` for "from 7 rows on". If several are, it
+is the argmin of the candidates' costs, each of which has its number in the last digits. If none is, it is a constant.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from shlo_disc.schedules.candidates import Candidate, MicroKernel, blocks, candi
 from shlo_disc.schedules.model import LARGEST, MOST_PRODUCTS, Rates, Shape, cost, fewest_runs
 from shlo_disc.schedules.tables import Scheduling, TunedProduct
 
-TOLERANCE = 0.04  # candidates this close count as equal: rates are not known better
+TOLERANCE = 0.04  # candidates this close count as equal: rates are no more precise
 Runs: TypeAlias = Sequence[tuple[int, Candidate]]
 RatesOf: TypeAlias = tuple[tuple[MicroKernel, Rates], ...]
 Name: TypeAlias = Callable[[Dim], Dim]
-Fixed: TypeAlias = tuple[int | None, ...]  # m, n, k and the batch; None for what varies
-_VARYING = "?"  # stands for a size that calls decide
+Fixed: TypeAlias = tuple[int | None, ...]  # m, n, k and the batch; None if dynamic
+_VARYING = "?"  # stands for a dynamic size
 
 
 def select(kernel: DotKernel, kind: Multiplication, scheduling: Scheduling, name: Name) -> Selection[Dim]:
-    """What a product takes at any sizes; no candidates, if the prelude chooses. `name` makes a symbol of a formula."""
+    """The schedules of a product by its sizes; no candidates, if the prelude chooses. `name`: a formula's symbol."""
     schedules, threads = scheduling.schedules, scheduling.threads
     shape = Shape(kernel.row.extent, kernel.column.extent, kernel.depth, product(axis.extent for axis in kernel.batch))
     title = product_name(kind.name, shape)
@@ -56,13 +56,13 @@ def select(kernel: DotKernel, kind: Multiplication, scheduling: Scheduling, name
 
 
 def block_of(chosen: Selection[Dim]) -> tuple[Dim, Dim]:
-    """Rows and columns of a block of the result, under the candidate that is taken."""
+    """Rows and columns of a block of the result, under the selected candidate."""
     rows, columns = [one.rows for one in chosen.candidates], [one.columns for one in chosen.candidates]
     return _tabulated(chosen.number, rows), _tabulated(chosen.number, columns)
 
 
 def product_name(kind: str, shape: Shape) -> str:
-    """What a product is called, whatever the sizes of a call.
+    """The name of a product, independent of the sizes of a call.
 
     >>> product_name("f32", Shape(const(7), const(5), const(3), const(1)))
     'f32 7 x 5 x 3'
@@ -73,7 +73,7 @@ def product_name(kind: str, shape: Shape) -> str:
 
 
 def _usable(kernel: DotKernel, rates: Mapping[MicroKernel, Rates]) -> RatesOf:
-    """The micro-kernels that read B as it lies: where its columns are not adjacent, the prelude's own choice."""
+    """The micro-kernels that read B in its layout: where its columns are not adjacent, the prelude's own choice."""
     if isinstance(kernel.b, Panel) or kernel.b.column_stride.constant == 1:
         return tuple(rates.items())
     return tuple((MicroKernel("own", one.tile_rows), found) for one, found in rates.items() if one.form == "tiles")
@@ -81,7 +81,7 @@ def _usable(kernel: DotKernel, rates: Mapping[MicroKernel, Rates]) -> RatesOf:
 
 @lru_cache(maxsize=1024)
 def _runs(rates: RatesOf, fixed: Fixed, threads: int, tuned: TunedProduct | None) -> Runs:
-    """What costs least, by the count that varies; if none does, at that one point."""
+    """The cheapest candidates over the range of the dynamic size; if none is dynamic, at that one point."""
     along = np.maximum(np.arange(LARGEST + 1), 1) if None in fixed else np.zeros(1, np.int64)
     shape, by_kernel = _shape(fixed, along), _with_tuned(rates, tuned)
     tried = candidates(tuple(by_kernel), threads)
@@ -94,7 +94,7 @@ def _runs(rates: RatesOf, fixed: Fixed, threads: int, tuned: TunedProduct | None
 
 
 def _with_tuned(rates: RatesOf, tuned: TunedProduct | None) -> Mapping[MicroKernel, Rates]:
-    """The rates of micro-kernels; those that only tuning tries have the rates of their form, which it corrects."""
+    """The rates of micro-kernels; those that only tuning tries have the rates of their form, to be corrected."""
     found, by_form = dict(rates), {kernel.form: each for kernel, each in rates}
     for kernel, _ in tuned.times if tuned else ():
         if kernel.form in by_form:
@@ -103,7 +103,7 @@ def _with_tuned(rates: RatesOf, tuned: TunedProduct | None) -> Mapping[MicroKern
 
 
 def _shape(fixed: Fixed, along: NDArray[np.int64]) -> Shape:
-    """Sizes of which the one that varies is `along`, none larger than what choices depend on."""
+    """The sizes, with `along` for the dynamic one, and the others clamped to the range that choices depend on."""
     limits = (LARGEST, LARGEST, LARGEST, MOST_PRODUCTS)
     return Shape(*(along if size is None else min(size, most) for size, most in zip(fixed, limits, strict=True)))
 
@@ -111,7 +111,7 @@ def _shape(fixed: Fixed, along: NDArray[np.int64]) -> Shape:
 def _corrections(
     by_kernel: Mapping[MicroKernel, Rates], fixed: Fixed, tuned: TunedProduct | None, along: NDArray[np.int64]
 ) -> Mapping[MicroKernel, NDArray[np.float64]]:
-    """What the costs of each micro-kernel are multiplied by, by measurements at some counts."""
+    """Factors for the modelled costs of each micro-kernel, interpolated from measurements at some counts."""
     found = dict[MicroKernel, NDArray[np.float64]]()
     if tuned is None:
         return found
@@ -125,7 +125,7 @@ def _corrections(
 
 
 def _by_steps(runs: Runs, varying: Dim) -> tuple[tuple[Candidate, ...], Dim]:
-    """The candidates of runs, and the number of that of the run that a count is in.
+    """The distinct candidates of runs, and the number of the one whose run contains a count.
 
     >>> from shlo_disc.schedules.candidates import parse_candidate
     >>> from shlo_disc.expr.dim import symbol
@@ -142,7 +142,7 @@ def _by_steps(runs: Runs, varying: Dim) -> tuple[tuple[Candidate, ...], Dim]:
 
 
 def _by_costs(rates: RatesOf, shape: Shape, threads: int, name: Name) -> tuple[tuple[Candidate, ...], Dim]:
-    """Candidates, and the number of the one that costs least: the last digit of the least cost."""
+    """Candidates, and the number of the cheapest one: the last digit, in base `len(found)`, of the least cost."""
     by_kernel = dict(rates)
     found = candidates(_useful(rates), threads)
     if len(found) == 1:
@@ -156,7 +156,7 @@ def _by_costs(rates: RatesOf, shape: Shape, threads: int, name: Name) -> tuple[t
 
 @lru_cache(maxsize=16)
 def _useful(rates: RatesOf) -> tuple[MicroKernel, ...]:
-    """The micro-kernels that are the best at some sizes."""
+    """The micro-kernels that are the best ones at some sizes."""
     ((rows, columns),) = blocks(1)
     m, n, k = (size.reshape(-1) for size in np.meshgrid(*[1 << np.arange(13)] * 3))
     shape = Shape(m, n, k)
@@ -166,7 +166,7 @@ def _useful(rates: RatesOf) -> tuple[MicroKernel, ...]:
 
 
 def _tabulated(number: Dim, values: Sequence[int]) -> Dim:
-    """The value of that number.
+    """The formula of `values[number]`.
 
     >>> from shlo_disc.expr.dim import symbol
     >>> _tabulated(symbol("c"), [192, 192, 48])
@@ -179,5 +179,5 @@ def _tabulated(number: Dim, values: Sequence[int]) -> Dim:
 
 
 def _reached(count: Dim, first: int) -> Dim:
-    """1 from `first` on, before it 0."""
+    """1 if `count` is at least `first`, else 0."""
     return minimum(count // first, 1)

@@ -1,7 +1,7 @@
-"""Batches of small matrix products as C++: one call of the prelude for many, and their epilogue over all of them.
+"""Batches of small matrix products as C++: one call of the prelude for many, and one epilogue over all of them.
 
-A call takes this form by its sizes. The prelude leaves the products side by side in scratch memory, so that an epilogue
-that reads and writes them in order is one loop over all elements.
+The sizes of a call select this form. The prelude stores the products contiguously in scratch memory, so that an
+epilogue that reads and writes them in order is one loop over all elements.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ class SmallProducts:
 
     statements: tuple[str, ...]
     epilogue: CallBack
-    always: bool  # whatever the sizes of a call: nothing comes after it
+    always: bool  # for all sizes, so that no other form follows
 
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """The loops over the products, as few as both operands allow, and where matrices begin in them."""
+    """The loops over the products, as few as both operands allow, and the views of the operands in them."""
 
     axes: tuple[Axis, ...]
     a: MatrixView
     b: MatrixView
 
     def merged(self, position: int) -> _Batch:
-        """The same, the loops at `position` and after it being one."""
+        """The batch with the loops at `position` and after it merged."""
         axis, change = merged(self.axes[position], self.axes[position + 1])
         a, b = (_moved(x, x.offset.substitute(change)) for x in (self.a, self.b))
         return _Batch((*self.axes[:position], axis, *self.axes[position + 2 :]), a, b)
@@ -55,7 +55,7 @@ def _moved(view: MatrixView, offset: Dim) -> MatrixView:
 
 
 def _batch(kernel: DotKernel) -> _Batch | None:
-    """The loops of a batch whose operands are memory, from each to the next of which it is equally far."""
+    """The batch, with loops merged where both operands' strides allow; None without one, or if there are panels."""
     a, b = kernel.a, kernel.b
     if not isinstance(a, MatrixView) or not isinstance(b, MatrixView) or not kernel.batch:
         return None
@@ -67,13 +67,13 @@ def _batch(kernel: DotKernel) -> _Batch | None:
 
 
 def may_be_small(kernel: DotKernel) -> bool:
-    """Whether there is a batch of products which no constant size makes large."""
+    """Whether there is a batch of products, none of whose constant sizes is large."""
     is_large = any(size.constant is not None and size.constant > most for size, most in _limits(kernel))
     return _batch(kernel) is not None and not is_large
 
 
 def _limits(kernel: DotKernel) -> tuple[tuple[Dim, int], ...]:
-    """The sizes of a product, and how large a small one may be."""
+    """The sizes of a product, each with its limit for small products."""
     sizes = integer_macros("gemm/gemm.h")
     lines, depth = sizes["SHLO_GEMM_SMALL_LINES"], sizes["SHLO_GEMM_SMALL_DEPTH"]
     return (kernel.row.extent, lines), (kernel.column.extent, lines), (kernel.depth, depth)
@@ -118,7 +118,7 @@ def print_small(kernel: DotKernel, kind: Multiplication, name: str, emit: Emitte
 
 
 def decode_batch(emit: Emitter, batch: Sequence[Axis], lines: list[str]) -> None:
-    """Statements that split the number `rest` of a product, which is less than all of them, into indices of loops."""
+    """Statements that decompose the number `rest` of a product, less than their count, into the indices of loops."""
     for axis in reversed(batch[1:]):
         extent, name = emit.dim_scalar(axis.extent), axis.symbol.name.removeprefix("%")
         lines += [f"const int64_t {name} = rest % {extent};", f"rest /= {extent};"]
@@ -126,9 +126,9 @@ def decode_batch(emit: Emitter, batch: Sequence[Axis], lines: list[str]) -> None
 
 
 def _epilogue(kernel: DotKernel, kind: Multiplication, name: str) -> tuple[CallBack, Dim]:
-    """The function that takes products from number `first` on, and how many of its pieces, `begin` to `end`, one has.
+    """The function that takes products from number `first` on, and the number of pieces per product.
 
-    A piece is an element if the function is one loop, else a row.
+    Its range, `begin` to `end`, counts pieces: elements if the function is one loop, else rows.
     """
     axes = (*kernel.batch, kernel.row, kernel.column)
     place = linear([of(axis.symbol) for axis in axes], [axis.extent for axis in axes])
@@ -138,7 +138,7 @@ def _epilogue(kernel: DotKernel, kind: Multiplication, name: str) -> tuple[CallB
     rewriter = ArgRewriter({kernel.accumulator.name: converted(element, kernel.accumulator.dtype)})
     stage = Stage((kernel.column,), (False,), tuple(rewrite_store(s, rewriter) for s in kernel.epilogue), ())
     rows = RowKernel(kernel.params, (*kernel.batch, kernel.row), (stage,), ())
-    loops = flat if is_flat(flat := merge_loops(rows)) else rows  # a loop over a part has other pieces
+    loops = flat if is_flat(flat := merge_loops(rows)) else rows  # partly merged loops have other pieces
     printer = RowPrinter(loops)
     element_type = printer.spell.memory_type(kind.sums)
     head = [

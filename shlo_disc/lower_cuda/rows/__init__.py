@@ -1,1 +1,1 @@
-"""Row kernels as CUDA: which threads compute which rows, and what that costs."""
+"""Row kernels in CUDA: the assignment of rows to threads, and its cost."""

@@ -1,8 +1,8 @@
-"""Reductions that want the whole grid: over leading axes, or with few results of many points each.
+"""Reductions over the whole grid: over leading axes, or with few results of many points each.
 
-Stage after stage is a launch over all rows (`loop_fission`). A reduction is one launch, or two: parts of the points of
-each result first, then the parts of a result in order. How many parts is a function of the sizes alone, so that equal
-shapes give equal bits.
+Each stage is a launch over all rows (`loop_fission`). A reduction is one launch, or two: first over parts of the points
+of each result, then over the parts of a result, in order. The number of parts depends on the sizes alone, so that equal
+shapes give bitwise equal results.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from shlo_disc.lower_cuda.points import SECTOR, THREADS, params_of, point_bytes,
 from shlo_disc.lower_cuda.printed import KernelText, Printed, Way
 from shlo_disc.lower_cuda.rows.split_text import UNROLLED, Role, SplitKernel, SplitPrinter, join_parts
 
-LANES = 32  # results of a block where results lie side by side
-FEW_ROWS = 64  # fewer than multiprocessors: a block per row leaves most of them idle
-FEW_POINTS = 16  # of a result: no work for several threads
-SHORT_ROW = 4096  # points of a row that one block computes about as fast as the grid
-MOST_TILES = 1 << 20  # blocks; more are taken in a loop
+LANES = 32  # results of a block where results are contiguous
+FEW_ROWS = 64  # fewer than multiprocessors, most of which a block per row would leave idle
+FEW_POINTS = 16  # of a result: too few for several threads
+SHORT_ROW = 4096  # points of a row for which one block is about as fast as the grid
+MOST_TILES = 1 << 20  # blocks; they loop over further tiles
 
 
 def is_columns(kernel: RowKernel) -> bool:
-    """Whether spreading a row over the grid can pay: results side by side, or few rows that may be long."""
+    """Whether it may pay to split a row over the grid: contiguous results, or few rows that may be long."""
     if any(s.reductions and s.axes and not s.reduced[-1] for s in kernel.stages):
         return True
     if len(kernel.stages) == 1 and kernel.stages[0].axes and lanes_for(take_apart(kernel).stages[0]) > 1:
@@ -45,7 +45,7 @@ def is_columns(kernel: RowKernel) -> bool:
 
 
 def print_columns(kernel: RowKernel, facts: Facts) -> Printed:
-    """Variants: reductions in two launches or in one, maps in packs or by single elements."""
+    """Print variants: reductions in two launches or one, maps in packs or by single elements."""
     staged = take_apart(kernel)
     printer = _StagesPrinter(facts, [*kernel.params, *(w for w, _ in staged.workspaces)], list(staged.workspaces))
     for number, stage in enumerate(staged.stages):
@@ -59,7 +59,7 @@ def print_columns(kernel: RowKernel, facts: Facts) -> Printed:
 
 
 def with_columns(printed: Printed, kernel: RowKernel, facts: Facts) -> Printed:
-    """Add these variants to other ones of the same kernel, whose workspaces come first."""
+    """Append these variants to others of the same kernel, whose workspaces come first."""
     added, params, before = print_columns(kernel, facts), len(kernel.params), len(printed.workspaces)
 
     def moved(call: Command[Dim]) -> Command[Dim]:
@@ -76,7 +76,7 @@ def with_columns(printed: Printed, kernel: RowKernel, facts: Facts) -> Printed:
 
 
 def reduction_ways(kernel: RowKernel, facts: Facts) -> tuple[tuple[Way, ...], tuple[Dim, ...]]:
-    """The ways of a kernel of one reduction, and their workspaces in bytes."""
+    """The ways to compute a kernel with one reducing stage, and their workspaces in bytes."""
     staged = take_apart(kernel)
     printer = _StagesPrinter(facts, list(kernel.params), [])
     (stage,) = staged.stages
@@ -86,7 +86,7 @@ def reduction_ways(kernel: RowKernel, facts: Facts) -> tuple[tuple[Way, ...], tu
 
 
 class _StagesPrinter:
-    """Prints the kernels of all stages, and puts variants together."""
+    """Prints the kernels of all stages, and combines their ways to variants."""
 
     def __init__(self, facts: Facts, buffers: list[Param], workspaces: list[tuple[Param, Dim]]) -> None:
         self.facts, self.buffers, self.workspaces = facts, buffers, workspaces
@@ -95,11 +95,11 @@ class _StagesPrinter:
 
     @property
     def sizes(self) -> tuple[Dim, ...]:
-        """The bytes of the workspaces."""
+        """Bytes of the workspaces."""
         return tuple(w.dtype.bytes * n for w, n in self.workspaces)
 
     def variants(self) -> Iterator[Variant[Dim]]:
-        """All reductions alike, all maps alike, where they can be; every combination that differs."""
+        """The distinct combinations of one kind of way for all reductions and one for all maps, where they have it."""
         seen = set[tuple[Way, ...]]()
         for reduction, points in product_of(("parts", "whole", "alone"), ("packs", "single")):
             picks = [_pick(ways, reduction if reduces else points) for reduces, ways in self.ways]
@@ -111,7 +111,7 @@ class _StagesPrinter:
                 yield Variant(label, guards, any(w.aligned for w in picks), calls)
 
     def map(self, stage: Stage, name: str) -> None:
-        """A stage whose points are independent."""
+        """Print a stage whose points are independent."""
         pieces = map_pieces(stage, self.buffers, self.facts, name)
         chosen = {"packs": pieces[0], "single": pieces[-1]} if len(pieces) > 1 else {"single": pieces[0]}
         for piece in chosen.values():
@@ -120,7 +120,7 @@ class _StagesPrinter:
         self.ways.append((False, ways))
 
     def reduce(self, stage: Stage, name: str) -> None:
-        """A stage that reduces: in parts, in one block per result, or in one thread per result."""
+        """Print a stage that reduces: in parts, in one block per tile of results, or in one thread per result."""
         lanes, points = lanes_for(stage), _points(stage)
         whole = SplitKernel(Role.WHOLE, stage, lanes, lanes, points)
         alone = SplitKernel(Role.ALONE, stage, THREADS, THREADS, points)
@@ -140,7 +140,7 @@ class _StagesPrinter:
         return Way(label, tuple(call for call, _ in printed), tuple(kernel for _, kernel in printed))
 
     def _workspaces(self, whole: SplitKernel) -> tuple[Param, ...]:
-        """One for the parts of each carry."""
+        """Add a workspace for the parts of each carry."""
         parts = list[Param]()
         for carry in whole.carries:
             parts.append(Param(f"w{len(self.workspaces)}", carry.dtype))
@@ -161,12 +161,12 @@ class _StagesPrinter:
 
 
 def _pick(ways: Sequence[Way], label: str) -> Way:
-    """The way of this name, else the first one."""
+    """The way with this label, else the first one."""
     return next((w for w in ways if w.label == label), ways[0])
 
 
 def lanes_for(stage: Stage) -> int:
-    """How many results a block computes side by side: 1 where the points of one result lie side by side."""
+    """Number of neighbouring results of a block: 1 where the points of one result are contiguous."""
     if not stage.axes or (stage.reduced[-1] and not _lies_across(stage)):
         return 1
     results = product(a.extent for a, flag in zip(stage.axes, stage.reduced, strict=True) if not flag).constant
@@ -176,7 +176,7 @@ def lanes_for(stage: Stage) -> int:
 
 
 def _lies_across(stage: Stage) -> bool:
-    """Whether neighbours in memory belong to neighbouring results, though the innermost axis is reduced."""
+    """Whether accesses are contiguous along results although the innermost axis is reduced."""
     kept = [a for a, flag in zip(stage.axes, stage.reduced, strict=True) if not flag]
     return bool(kept) and 0 < _point_bytes(stage, kept[-1]) < _point_bytes(stage, stage.axes[-1])
 
@@ -186,7 +186,7 @@ def _points(stage: Stage) -> Dim:
 
 
 def _cost(split: SplitKernel) -> tuple[Dim, Dim, Dim]:
-    """Blocks, cycles, latency: the loads of a thread's points, then one barrier per doubling of what has met."""
+    """Blocks, cycles and latency: loads of a thread's points, then a tree reduction with one barrier per level."""
     rows = split.threads // split.lanes
     parts = split.chunks if split.role is Role.PARTS else const(1)
     blocks = minimum(split.tiles * parts, MOST_TILES)
@@ -198,7 +198,7 @@ def _cost(split: SplitKernel) -> tuple[Dim, Dim, Dim]:
 
 
 def _bytes(split: SplitKernel) -> int:
-    """The memory traffic of a point: neighbouring threads have neighbouring results, or points, or runs of them."""
+    """Memory traffic of a point in bytes: neighbouring threads have neighbouring results, points, or runs of points."""
     axes = split.kept if split.lanes > 1 else split.reduced
     each = _point_bytes(split.stage, axes[-1]) if axes else 4
     runs = split.lanes == 1 and any(r.fn is None for r in split.stage.reductions)
@@ -206,6 +206,6 @@ def _bytes(split: SplitKernel) -> int:
 
 
 def _point_bytes(stage: Stage, lane: Axis) -> int:
-    """The traffic of a point, without what is read and stored once per result."""
+    """Memory traffic of a point in bytes, without what is read and stored once per result."""
     bare = replace(stage, reductions=tuple(replace(r, init=(), stores=()) for r in stage.reductions))
     return point_bytes(bare, lane, Dependence())

@@ -1,6 +1,6 @@
-"""What a row costs a team of threads, for the launch table.
+"""Costs of a row for a team of threads, for the launch table.
 
-A stage with n points keeps TEAM threads busy for ceil(n / TEAM) steps, however few of them have a point in the last.
+A stage with n points occupies TEAM threads for ceil(n / TEAM) steps, even if few of them have a point in the last step.
 """
 
 from __future__ import annotations
@@ -29,38 +29,38 @@ from shlo_disc.lower_cuda.points import operands_of, point_bytes, stores_of
 from shlo_disc.lower_cuda.rows.teams import Team
 from shlo_disc.lower_cuda.stage_text import is_ordered
 
-ISSUED = 96  # instructions of one lane per cycle and multiprocessor, of at most 128
-TURN_WORK = 3  # instructions of an unrolled turn that has no point
-IN_FLIGHT, PACKS_IN_FLIGHT = 4, 2  # loads of one thread that wait together
-STEP = 8  # clock cycles from one accumulation to the next, with the loop around it
-PLAIN_PENALTY = 9, 8  # single elements take more instructions than packs for the same bytes
-INDEX_WORK = 4  # instructions of a point besides those of its formulas
-L2_SPEED = 2  # how much faster it is than memory
-SPILLED = 2  # how much longer a row takes whose scratch lies in global memory (mostly in the L2 cache)
+ISSUED = 96  # instructions per cycle and multiprocessor, counted per lane, of at most 128
+TURN_WORK = 3  # instructions of an unrolled iteration without a point
+IN_FLIGHT, PACKS_IN_FLIGHT = 4, 2  # overlapping loads of one thread
+STEP = 8  # latency in cycles of an accumulation, loop overhead included
+PLAIN_PENALTY = 9, 8  # single elements take more instructions per byte than packs
+INDEX_WORK = 4  # instructions per point besides those of its formulas
+L2_SPEED = 2  # of the L2 cache, relative to memory
+SPILLED = 2  # slowdown of a row whose scratch is in global memory (mostly in the L2 cache)
 MOST_BLOCKS = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
 class StageCost:
-    """Per point: instructions, loads, and bytes of global memory; how the points are taken and reduced."""
+    """Instructions, loads and traffic per point of a stage, and how points are distributed and reduced."""
 
     points: Dim
-    kept: Dim | None  # results of one row that are reduced on their own: by a squad each, or by a thread if `serial`
+    kept: Dim | None  # results of a row, if several: each is reduced by a squad, or by a thread if `serial`
     serial: bool
     width: int  # points that a thread takes at once
-    ordered: bool  # whether a thread's points are neighbours
+    ordered: bool  # whether each thread has a contiguous run of points
     work: int
     loads: int  # of operands
     shared: int  # of scratch
-    in_flight: int  # points, or packs of them, that a thread loads at a time
-    held: int  # turns of unrolled loops over them, 0 if loops are as long as rows are
+    in_flight: int  # overlapping loads of a thread, of points or packs
+    held: int  # iterations of unrolled loops over packs in registers, else 0
     traffic: int
-    meets: int  # words that threads exchange when they meet, 0 if they do not
-    barriers: int = 0  # of the whole block, besides those where a team of its size meets
+    meets: int  # words that threads exchange in reductions
+    barriers: int = 0  # of the whole block, besides those of reductions
 
 
 def stage_costs(kernel: RowKernel, widths: Sequence[int], holds: int = 0) -> tuple[StageCost, ...]:
-    """The costs of all stages; `holds`: packs that a thread loads at a time, to keep them in registers."""
+    """Costs of all stages; `holds`: packs of a row that a thread keeps in registers, else 0."""
     deps, costs, known = Dependence(), list[StageCost](), set[tuple[Param, Dim]]()
     for stage, width in zip(kernel.stages, widths, strict=True):
         costs.append(_stage_cost(stage, width, deps, known, holds))
@@ -92,7 +92,7 @@ def _stage_cost(
 
 
 def _traffic_of(stage: Stage, deps: Dependence, known: Collection[tuple[Param, Dim]]) -> int:
-    """Bytes of global memory per point: what an earlier stage of the row has loaded comes from the L2 cache."""
+    """Traffic of global memory per point in bytes, where repeated loads of a row hit the L2 cache."""
     if not stage.axes:
         return 8
     lane = stage.axes[-1]
@@ -101,13 +101,13 @@ def _traffic_of(stage: Stage, deps: Dependence, known: Collection[tuple[Param, D
 
 
 def turn_cost(turn: TransposedLoad, team: Team) -> StageCost:
-    """What the tile of an operand costs per row: a load and a store to scratch, and a barrier on either side."""
+    """Cost per row of transposing an operand's tile: a load, a store to scratch, and barriers before and after."""
     traffic = turn.traffic(team.rows)
     return StageCost(turn.lane.extent, None, False, 1, False, 1, 1, 0, IN_FLIGHT, 0, traffic, 0, barriers=2)
 
 
 def _is_narrow(node: Node) -> bool:
-    """Whether a value is rounded, or unpacked, to or from fewer bits than it is computed in."""
+    """Whether a value is converted to or from a float type that is narrower than the one computed in."""
     return isinstance(node, Unary | Binary | Load) and node.dtype.is_float and node.dtype.bytes < 4
 
 
@@ -122,9 +122,9 @@ def _work(node: Node) -> int:
 
 
 def block_cost(costs: Sequence[StageCost], rows: Dim, most: int, team: Team) -> tuple[Dim, Dim]:
-    """Cycles and latency of a block of teams; at most `most` blocks share the rows."""
+    """Cycles and latency of a block of teams, where at most `most` blocks share the rows."""
     teams = minimum((rows + (team.rows - 1)) // team.rows, most) * team.rows
-    each = maximum(rows, teams)  # over `teams`: the rows that one computes, one after the other
+    each = maximum(rows, teams)  # divided by `teams`: the rows that one team computes in sequence
     issue = total(_issue(c, team.size) for c in costs)
     memory = memory_cycles(total(_traffic(c) for c in costs) * team.rows)
     cycles = maximum(issue * team.rows // ISSUED, memory)
@@ -143,7 +143,7 @@ def _traffic(cost: StageCost) -> Dim:
 
 
 def _steps(cost: StageCost, size: int) -> Dim:
-    """How often each of `size` threads takes a point, or a pack of them."""
+    """Points, or packs, per thread of a team of `size`."""
     if cost.kept is None:
         return _shares(cost.points, size * cost.width)
     reduced = cost.points // maximum(1, cost.kept)
@@ -158,11 +158,11 @@ def _shares(points: Dim, size: int) -> Dim:
 
 
 def _issue(cost: StageCost, size: int) -> Dim:
-    """Instruction slots (of one lane) that a row takes."""
+    """Instruction slots of a row, counted per lane."""
     slots = _steps(cost, size) * (size * (cost.work * cost.width + cost.loads + cost.shared + INDEX_WORK))
     slots += cost.held * TURN_WORK * size
     if cost.loads and (size == 1 or cost.ordered):
-        # lanes of a warp are a row or a run apart: a load touches up to 32 lines of memory, one per cycle
+        # accesses of a warp's lanes are a row or a run apart: a load touches up to 32 cache lines, one per cycle
         apart = (cost.points + (size - 1)) // size * cost.traffic // 4
         slots += cost.points * (cost.loads * FMA_PER_CYCLE // 32) * minimum(32, maximum(1, apart))
     return slots + const(cost.meets * 3 * _meetings(size) * size)
@@ -178,5 +178,5 @@ def _latency(cost: StageCost, size: int) -> Dim:
 
 
 def _meetings(size: int) -> int:
-    """Shuffles, one after the other, of a reduction."""
+    """Shuffle steps of a reduction."""
     return size.bit_length() - 1

@@ -1,7 +1,8 @@
-"""Rows held in registers: each thread loads its packs of a row once, all at a time, and computes every stage on them.
+"""Register-resident rows: each thread loads its packs of a row once and computes every stage on them.
 
-A stage that copies what several stages read to row scratch comes first. If then no thread reads what another wrote, no
-scratch needs memory: the packs of a thread are an array over `u`, whose loops have `HELD` turns and are unrolled.
+A first stage copies operands that several stages read to row scratch. If then no thread reads what another one wrote,
+all scratch is in registers: the packs of a thread are an array over `u`, and loops over it have `HELD` iterations and
+are unrolled.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from shlo_disc.lower_cuda.rows.scratch import private_scratch
 from shlo_disc.lower_cuda.rows.teams import Team
 from shlo_disc.lower_cuda.stage_text import StagePlan, is_ordered, pack
 
-HELD = 4  # packs of a thread: 16 registers, and as many for what is computed of them
+HELD = 4  # packs of a thread: 16 registers, and as many for the values computed from them
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterKernel:
-    """A kernel whose scratch is all in registers, how its stages are packed, and the packs of a row."""
+    """A kernel with all scratch in registers, the packed plans of its stages, and the packs of a row."""
 
     kernel: RowKernel
     plans: tuple[StagePlan, ...]
@@ -33,7 +34,7 @@ class RegisterKernel:
 
 
 def held(kernel: RowKernel, facts: Facts) -> RegisterKernel | None:
-    """How to hold the rows of a kernel; None if nothing is read twice, or some thread reads what another wrote."""
+    """How to hold the rows of a kernel; None if nothing is reused, or a thread reads what another one wrote."""
     lanes = {axis for stage in kernel.stages for axis in stage.axes}
     if len(lanes) != 1 or any(len(s.axes) > 1 or is_ordered(s) for s in kernel.stages):
         return None
@@ -49,12 +50,12 @@ def held(kernel: RowKernel, facts: Facts) -> RegisterKernel | None:
 
 
 def may_hold(team: Team, packs: Dim) -> bool:
-    """Whether a team may hold a row of so many packs, and half of its threads have one."""
+    """Whether a team can hold a row of so many packs, with at least half of its threads in use."""
     return packs.constant is None or team.size <= 2 * packs.constant <= 2 * team.size * HELD
 
 
 def _shared_reads(kernel: RowKernel, lane: Axis) -> dict[Load, Scratch]:
-    """What several stages read of operands, and then also what the first does: scratch instead of each."""
+    """Scratch for each load of operands that several stages share, and then also for those of the first stage."""
     written = {s.target for stage in kernel.stages for s in stores_of(stage)}
     stages = [stage for stage in kernel.stages if stage.axes]
     found = dict.fromkeys(
@@ -66,7 +67,7 @@ def _shared_reads(kernel: RowKernel, lane: Axis) -> dict[Load, Scratch]:
     several = [load for load in found if sum(_reads(stage, load) for stage in stages) > 1]
     if not several and not kernel.scratch:
         return {}
-    several += [load for load in found if load not in several and _reads(stages[0], load)]  # all loaded at a time
+    several += [load for load in found if load not in several and _reads(stages[0], load)]  # so that all loads overlap
     return {load: Scratch(f"h{k}", load.dtype, lane.extent) for k, load in enumerate(several)}
 
 
@@ -81,7 +82,7 @@ def _runs_along(load: Load, lane: Axis) -> bool:
 
 
 def _packed(kernel: RowKernel, facts: Facts) -> RegisterKernel | None:
-    """All stages in packs of the width of the narrowest; None if some are not, or scratch is not in whole packs."""
+    """Pack all stages with the narrowest width; None if that is not possible, or scratch is not in whole packs."""
     plans = [pack(stage, facts) for stage in kernel.stages]
     width = min(plan.width for plan in plans if plan.stage.axes)
     plans = [pack(stage, facts, width) for stage in kernel.stages]
@@ -96,7 +97,7 @@ def _packed(kernel: RowKernel, facts: Facts) -> RegisterKernel | None:
 
 
 def _in_packs(plan: StagePlan) -> bool:
-    """Whether every access to scratch is a pack."""
+    """Whether every access to scratch is a whole pack."""
     accesses = [(s.target, s.offset) for s in stores_of(plan.stage)]
     loads = [n for n in nodes_of(stage_formulas(plan.stage)) if isinstance(n, Load)]
     accesses += [(n.source, n.index[0]) for n in loads if isinstance(n.source, Param | Scratch)]

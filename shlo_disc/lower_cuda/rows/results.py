@@ -1,4 +1,4 @@
-"""What is computed of the results of a kernel's one reduction alone is stored with them, not in a stage of its own."""
+"""Fusion of a kernel's only reduction with the map over its results: the map is computed where results are stored."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def store_results(kernel: RowKernel) -> RowKernel:
 
 
 def _at_results(stage: Stage, reduction: Reduction, change: dict[Sym, Dim]) -> tuple[Store, ...]:
-    """The stores of a map over the results, with what the reduction puts to scratch in the place of loads of it."""
+    """The stores of a map over the results, where loads of scratch are replaced by what the reduction stores there."""
     known = {
         Load(s.target, (s.offset,)): s.value
         for s in reduction.stores
@@ -42,7 +42,7 @@ def _at_results(stage: Stage, reduction: Reduction, change: dict[Sym, Dim]) -> t
 
 
 class _ResultReader(DimRewriter):
-    """Counts with the loops of the reduction, and reads its results where a formula loads them."""
+    """Substitutes the loops of the reduction, and its results for loads of them."""
 
     def __init__(self, change: dict[Sym, Dim], known: dict[Load, Scalar]) -> None:
         super().__init__(lambda dim: dim.substitute(change))

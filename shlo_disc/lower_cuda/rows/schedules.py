@@ -1,4 +1,4 @@
-"""Row kernels: which threads compute which row, and which part of it."""
+"""Schedules of row kernels: which threads compute which row, and which part of it."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ from shlo_disc.lower_cuda.rows.teams import (
 )
 from shlo_disc.lower_cuda.stage_text import StagePlan, is_ordered, pack
 
-# packs of a map decide a condition once; launches need the sizes of loops; a division is cheaper than loops of threads
+# Packs of a map evaluate a condition once; launches need the sizes of loops; a division is cheaper than more loops.
 SEAMS = Seams(maps=False, hidden=False, strips=False)
-MOST_SHARED = 230400  # bytes of dynamic shared memory: 227 KB of sm_90 less what reductions take
+MOST_SHARED = 230400  # bytes of dynamic shared memory: the 227 KB of sm_90 less what reductions take
 EVERY_SHARED = (
-    98304  # what every card since sm_80 has; the launch table refuses a variant that needs more than there is
+    98304  # available on every card since sm_80; the launch table rejects variants that need more than a card has
 )
 SPILL_BLOCKS = 132  # one per multiprocessor of a large card, each with a region of the workspace
-# How long a row must be for a team to be worth a kernel, and how long it may be, where that is known.
+# Least and largest lengths of rows, if known, for which a team gets a kernel.
 _LENGTHS = {THREAD: (0, 16), OCTET: (8, 256), WARP: (32, 4096), BLOCK: (512, 1 << 62), WIDE: (4096, 1 << 62)}
 _TILE_LENGTHS = {TILE32: (0, 256), TILE16: (64, 4096), TILE8: (1024, 1 << 62)}
 
 
 def print_rows(kernel: RowKernel, facts: Facts) -> Printed:
-    """Maps and sums of columns have kernels of their own, other rows a team each; a few long rows may take the grid."""
+    """Print variants: maps and column reductions have own kernels, other rows a team; few long rows may be split."""
     if is_map(kernel):
         return print_map(kernel, facts)
     if not is_columns(kernel):
@@ -61,7 +61,7 @@ def print_rows(kernel: RowKernel, facts: Facts) -> Printed:
 def team_pairs(kernel: RowKernel, facts: Facts) -> Pairs:
     """What the teams of a row kernel may write in place.
 
-    Stages that all threads of a team walk in step, by single points or by packs of one width, deal points alike.
+    Stages that stride over their points with all threads of a team, in packs of equal width, assign points alike.
     """
 
     def in_step(stage: Stage, plan: StagePlan) -> int | None:
@@ -73,9 +73,9 @@ def team_pairs(kernel: RowKernel, facts: Facts) -> Pairs:
 
 
 def print_teams(kernel: RowKernel, facts: Facts, pairs: Pairs = ()) -> Printed:
-    """A variant per size of team, of single points, of packs and of tiles; the launch table takes the cheapest.
+    """Print a variant per size of team, by single points, packs and tiles; the launch table takes the cheapest.
 
-    `pairs` of params may be one memory.
+    `pairs` of params may alias.
     """
     single, *_ = schedules = _schedules(kernel, facts, pairs)
     plans = schedules[-1].plans
@@ -100,9 +100,9 @@ def print_teams(kernel: RowKernel, facts: Facts, pairs: Pairs = ()) -> Printed:
 
 
 def block_ways(kernel: RowKernel, facts: Facts, block: int, pairs: Pairs = ()) -> tuple[Way, ...]:
-    """Ways of teams that all have blocks of so many threads, and that any card has the shared memory for.
+    """Ways of teams in blocks of `block` threads, within the shared memory of any card.
 
-    Where the scratch of a row has no fixed size the last way, which spills, is for sizes that do not fit.
+    If the size of a row's scratch is not static, the last way spills, for sizes that do not fit.
     """
     schedules, found = _schedules(kernel, facts, pairs), list[Way]()
     size = offsets(kernel)[1].constant
@@ -111,7 +111,7 @@ def block_ways(kernel: RowKernel, facts: Facts, block: int, pairs: Pairs = ()) -
         teams = [replace(t, block=block) for t in teams if t.size <= block] or [replace(BLOCK, block=block)]
         fitting = [t for t in teams if size is None or size * t.rows <= EVERY_SHARED]
         if size is None and not any(t.size == block for t in fitting):
-            fitting.append(replace(BLOCK, block=block))  # the one that needs the least
+            fitting.append(replace(BLOCK, block=block))  # the one with the least shared memory
         found += schedule.ways(fitting) if fitting else []
     if _may_spill(kernel):
         found += schedules[0].ways([replace(SPILL, size=block, block=block)])
@@ -119,7 +119,7 @@ def block_ways(kernel: RowKernel, facts: Facts, block: int, pairs: Pairs = ()) -
 
 
 def _schedules(kernel: RowKernel, facts: Facts, pairs: Pairs = ()) -> tuple[_RowSchedule, ...]:
-    """By single points, and by packs if there are any."""
+    """The schedules by single points and, if any stage is packed, by packs."""
     aliases = frozenset(param for pair in pairs for param in pair)
     single = _RowSchedule(kernel, _single_points(kernel), aliases)
     plans = tuple(pack(stage, facts) for stage in kernel.stages)
@@ -133,19 +133,19 @@ def _single_points(kernel: RowKernel) -> tuple[StagePlan, ...]:
 
 
 def spilled_bytes(rows: Dim, scratch: Dim) -> Dim:
-    """The workspace for rows that do not fit into shared memory: nothing if they do."""
+    """Bytes of the workspace for rows that do not fit into shared memory: 0 if they fit."""
     return minimum(1, scratch // (EVERY_SHARED + 1)) * minimum(rows, SPILL_BLOCKS) * scratch
 
 
 def _teams(kernel: RowKernel, plans: Sequence[StagePlan], *, packed: bool) -> list[Team]:
-    """The teams that may be the best, as far as sizes are known."""
+    """The teams that may be the fastest, as far as sizes are known."""
     least, most = _lengths(kernel)
     scratch = offsets(kernel)[1]
     teams = _of_length(kernel, _LENGTHS, scratch) or ([BLOCK] if _may_fit(BLOCK, scratch) else [])
     spill = [SPILL] if _may_spill(kernel) else []
     if packed:
         return [*(t for t in teams if most == least or t is not THREAD), *spill]
-    if all(p.packing and not p.packing.guards for p in plans):  # packs are legal unless arguments are misaligned
+    if all(p.packing and not p.packing.guards for p in plans):  # packs are illegal only for misaligned arguments
         teams = teams[:1]
     elif any(p.packing for p in plans):
         teams = [t for t in teams if t not in (OCTET, BLOCK)] or teams
@@ -153,7 +153,7 @@ def _teams(kernel: RowKernel, plans: Sequence[StagePlan], *, packed: bool) -> li
 
 
 def _lengths(kernel: RowKernel) -> tuple[int, int]:
-    """How long rows may be, as far as sizes are known."""
+    """Bounds of the length of rows, as far as sizes are known."""
     sizes = [product(a.extent for a in stage.axes).constant for stage in kernel.stages]
     known = [size for size in sizes if size is not None]
     longest = max(known, default=0)
@@ -161,13 +161,13 @@ def _lengths(kernel: RowKernel) -> tuple[int, int]:
 
 
 def _of_length(kernel: RowKernel, lengths: Mapping[Team, tuple[int, int]], scratch: Dim) -> list[Team]:
-    """The teams for rows of these lengths that may find room for so much scratch per row."""
+    """The teams for rows of these lengths whose scratch may fit into shared memory."""
     least, most = _lengths(kernel)
     return [t for t, (low, high) in lengths.items() if most >= low and least <= high and _may_fit(t, scratch)]
 
 
 def _may_fit(team: Team, scratch: Dim) -> bool:
-    """Whether the rows of a block may find room in shared memory."""
+    """Whether the scratch of a block's rows may fit into shared memory."""
     return scratch.constant is None or scratch.constant * team.rows <= MOST_SHARED
 
 
@@ -178,18 +178,18 @@ def _may_spill(kernel: RowKernel) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _RowSchedule:
-    """How all stages are printed."""
+    """How the stages of a row kernel are printed."""
 
     kernel: RowKernel
     plans: tuple[StagePlan, ...]
     aliases: frozenset[Param]
     suffix: str = ""
     turns: tuple[TransposedLoad, ...] = ()
-    packs: Dim | None = None  # of a row that threads hold in registers
+    packs: Dim | None = None  # of a row, if rows are held in registers
 
     @property
     def scratch(self) -> Dim:
-        """The bytes from one row's scratch to the next."""
+        """The pitch of rows' scratch in bytes."""
         size = const(0) if self.packs is not None else offsets(self.kernel)[1]
         return spread(size) if self.turns else size
 
@@ -198,7 +198,7 @@ class _RowSchedule:
         return HELD if self.packs is not None else 0
 
     def ways(self, teams: Sequence[Team]) -> list[Way]:
-        """A kernel per team; they share a function."""
+        """Print a kernel per team; they share a function template."""
         printer = TeamPrinter(self.kernel, self.plans, self.suffix, self.aliases, self.turns, holds=self._holds)
         text = printer.function_text()
         return [self._way(team, printer.kernel_text(team, text), text) for team in teams]

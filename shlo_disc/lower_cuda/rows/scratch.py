@@ -1,4 +1,4 @@
-"""Row scratch on a GPU: where it lies, and where a team waits before it reads what its other threads wrote."""
+"""Row scratch on a GPU: its layout, and the barriers before a team reads what its other threads wrote."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from shlo_disc.kernels.rewrite import nodes_of
 from shlo_disc.kernels.simplify_kernel import stage_formulas
 from shlo_disc.lower_cuda.stage_text import is_ordered, reduces_row
 
-ALIGNMENT = 16  # of every piece of scratch, so that packs may be loaded from it
+ALIGNMENT = 16  # bytes, of every scratch buffer, so that it can be accessed in packs
 SYNC, SYNC_REDUCED = "team_sync<TEAM>();", "team_sync_reduced<TEAM>();"
 
 
 def offsets(kernel: RowKernel) -> tuple[tuple[Dim, ...], Dim]:
-    """Where each piece of scratch begins, in bytes, and how many bytes a row needs."""
+    """Offsets of the scratch buffers, and the size of a row's scratch, in bytes."""
     sizes = [(s.size * s.dtype.bytes + (ALIGNMENT - 1)) // ALIGNMENT * ALIGNMENT for s in kernel.scratch]
     return tuple(total(sizes[:k]) for k in range(len(sizes))), total(sizes)
 
 
 @dataclass(frozen=True, slots=True)
 class Syncs:
-    """The statement before each stage, and at the end of a row; empty where nobody has to wait."""
+    """The barrier before each stage, and at the end of a row; empty where none is needed."""
 
     before: tuple[str, ...]
     at_end: str
 
 
 def syncs(kernel: RowKernel, widths: Sequence[int]) -> Syncs:
-    """Place as few waits as possible. `widths`: how many neighbouring points a thread takes at once, per stage.
+    """Place as few barriers as possible. `widths`: how many contiguous points a thread takes at once, per stage.
 
-    A wait stands between a write of scratch and a read by another thread, and between a read and the write of the
-    next row. A block that reduces to a row scalar has waited; a warp has not, for shuffles order no memory.
+    A barrier separates a write of scratch from a read by another thread, and a read from the write of the next row.
+    The reduction of a block to a row scalar is a barrier; that of a warp is not, as shuffles do not order memory.
     """
     uses = [_uses(stage, width) for stage, width in zip(kernel.stages, widths, strict=True)]
     shared = {s for s in kernel.scratch if not _is_private(s, uses)}
@@ -56,14 +56,14 @@ def syncs(kernel: RowKernel, widths: Sequence[int]) -> Syncs:
 
 
 def private_scratch(kernel: RowKernel, widths: Sequence[int]) -> set[Scratch]:
-    """Scratch whose every element is read only by the thread that wrote it; `widths` as for `syncs`."""
+    """Scratch of which each element is read only by the thread that wrote it; `widths` as for `syncs`."""
     uses = [_uses(stage, width) for stage, width in zip(kernel.stages, widths, strict=True)]
     return {s for s in kernel.scratch if _is_private(s, uses)}
 
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """What a stage does with scratch: `shape` says which thread is at which point, `None` if not one fixed thread."""
+    """Accesses of a stage to scratch. `shape` determines the thread of each point; None if it is not fixed."""
 
     shape: tuple[object, ...] | None
     writes: tuple[tuple[Scratch, Dim], ...]
@@ -99,7 +99,7 @@ def _uses(stage: Stage, width: int) -> _Use:
 
 
 def _is_private(scratch: Scratch, uses: Sequence[_Use]) -> bool:
-    """Whether every element is read only by the thread that wrote it."""
+    """Whether each element is read only by the thread that wrote it."""
     seen = set[tuple[object, ...] | None]()
     for use in uses:
         for target, offset in (*use.writes, *use.reads):
@@ -112,7 +112,7 @@ def _is_private(scratch: Scratch, uses: Sequence[_Use]) -> bool:
 
 @dataclass(slots=True)
 class _Hazards:
-    """Scratch that was written, and that was read, since the team last waited."""
+    """Scratch that was written, and that was read, since the team's last barrier."""
 
     dirty: set[Scratch] = field(default_factory=set[Scratch])
     read: set[Scratch] = field(default_factory=set[Scratch])
@@ -133,7 +133,7 @@ class _Hazards:
         self.read |= {s for s, _ in use.late_reads if s in shared}
 
     def collides(self, uses: Sequence[_Use], before: Sequence[str], full: set[str]) -> bool:
-        """Whether the next row would write what a slower thread still reads."""
+        """Whether the next row may write what a slower thread still reads."""
         waits_when_reducing = full == {SYNC}
         open_reads = set(self.read)
         for use, sync in zip(uses, before, strict=True):

@@ -1,9 +1,9 @@
-"""A reduction over the whole grid: blocks of `lanes` neighbouring results, a part of the reduced points each.
+"""A reduction over the whole grid: each block has `lanes` neighbouring results and a part of the reduced points.
 
-Inside a block 256/lanes threads share the points of a result and meet in shared memory, neighbours first. A reduction
-that is one known operation starts every thread from its identity, with neighbouring threads at neighbouring points.
+In a block, 256/lanes threads share the points of a result and combine in shared memory by a tree, neighbours first. For
+a known operation every thread starts from its identity, and neighbouring threads have neighbouring points.
 Any other reduction may depend on the order (StableHLO allows any bracketing, but no other order): there every thread
-takes a run of points, starts from the run's first element, and a thread without a run takes no part.
+takes a run of points and starts from the run's first element, and threads without a run are left out.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from shlo_disc.lower_cuda.spelling import CudaSpelling
 MOST_SHARED = 40 * 1024
 FILL = 132 * 8  # blocks that fill a card
 MOST_CHUNKS = 1024
-JOIN_LANES = 8  # results of a block where parts meet: a sector of memory
-UNROLLED = 8  # loads of one thread that wait together
-FEWEST_POINTS = 8  # of a thread, in parts
+JOIN_LANES = 8  # results of a block that combines parts: a sector of memory
+UNROLLED = 8  # loads in flight per thread
+FEWEST_POINTS = 8  # least points of a thread in PARTS
 CHUNK = Sym("%chunk")
 
 
 class Role(Enum):
-    """What a kernel does: everything, by blocks or by threads; parts of each result; or what comes of the parts."""
+    """The work of a kernel: whole results by blocks, or by single threads; parts of results; or combining parts."""
 
     WHOLE = "whole"
     ALONE = "alone"
@@ -46,8 +46,8 @@ class Role(Enum):
 class SplitKernel:
     """One kernel of a reduction, whose blocks have `lanes` results each.
 
-    `points` are those of a result in the whole reduction; PARTS has `width` lanes and cuts them into runs of `share`.
-    `parts` are the buffers for what comes of the runs, one per carry, as `chunks x results`.
+    `points` are those of a result in the whole reduction; PARTS has `width` lanes and splits them into runs of `share`.
+    `parts` are the buffers for partial results, one per carry, as `chunks x results`.
     """
 
     role: Role
@@ -75,7 +75,7 @@ class SplitKernel:
 
     @property
     def share(self) -> Dim:
-        """The points of one part: as few as fill the card, but enough for every thread of a block."""
+        """The points of one part: few enough that parts fill the card, but enough for every thread of a block."""
         tiles = (self.results + (self.width - 1)) // self.width
         most = minimum(MOST_CHUNKS, maximum(1, FILL // tiles))
         return maximum(self.least, (self.points + (most - 1)) // most)
@@ -86,12 +86,12 @@ class SplitKernel:
 
     @property
     def chunks(self) -> Dim:
-        """How many parts there are: none if there are no points."""
+        """Number of parts: 0 if there are no points."""
         return (self.points + (self.share - 1)) // self.share
 
     @property
     def swept(self) -> Dim:
-        """The points of a result that a block of this kernel goes through."""
+        """The points of a result that a block of this kernel reduces."""
         match self.role:
             case Role.WHOLE | Role.ALONE:
                 return self.points
@@ -102,7 +102,7 @@ class SplitKernel:
 
     @property
     def threads(self) -> int:
-        """As many as shared memory has room for, where they meet."""
+        """Threads of a block: as many as fit their carries into shared memory."""
         if self.role is Role.ALONE:
             return THREADS
         element = sum(c.dtype.bytes for r in self.stage.reductions for c in r.carries)
@@ -112,7 +112,7 @@ class SplitKernel:
         return threads
 
     def accessed(self) -> Stage:
-        """The stage with the stores that this kernel makes, and no others."""
+        """The stage with only the stores of this kernel."""
         if self.role is not Role.PARTS:
             return self.stage
         handed = iter(self.parts)
@@ -128,7 +128,7 @@ class SplitKernel:
 
 
 def join_parts(split: SplitKernel) -> SplitKernel:
-    """The kernel that combines the parts of another one, in order, and computes what is stored."""
+    """The kernel that combines the parts of another one, in order, and stores the results."""
     stage, results, at = split.stage, split.results, const(0)
     for axis in split.kept:
         at = at * axis.extent + of(axis.symbol)
@@ -151,7 +151,7 @@ class SplitPrinter:
         self.ordered = any(r.fn is None for r in split.stage.reductions)
 
     def lines(self) -> list[str]:
-        """The statements, with the loop over tiles."""
+        """Print the body, a loop over tiles."""
         split, emit = self.split, self.emit
         emit.count_uses(stage_formulas(split.stage))
         with emit.inside(*(a.symbol.name for a in split.kept)) as tile:
@@ -171,14 +171,14 @@ class SplitPrinter:
         ]
 
     def shared(self) -> tuple[Shared, ...]:
-        """Where threads meet: an array per carry."""
+        """One array per carry, through which threads combine."""
         if self.rows == 1:
             return ()
         spell, threads = self.emit.spell, self.split.threads
         return tuple(Shared(spell.memory_type(c.dtype), _shared(c), threads, c.dtype.bytes) for c in self.split.carries)
 
     def _sizes(self) -> list[str]:
-        """What the grid shares out."""
+        """Declare the sizes of the reduction and of its parts."""
         split, canonical = self.split, self.facts.canonical
         results, points = (self.emit.dim_scalar(canonical(d)) for d in (split.results, split.points))
         lines = [
@@ -197,7 +197,7 @@ class SplitPrinter:
         ]
 
     def _run(self) -> list[str]:
-        """Which points the block has, and which of them the thread."""
+        """Declare the points of the block and, if the order matters, the thread's run of them."""
         cut = self.split.role is Role.PARTS
         lines = [
             "const idx begin = i / tiles * share, end = min_(points, begin + share);"
@@ -211,7 +211,7 @@ class SplitPrinter:
         return lines
 
     def _accumulate(self) -> list[str]:
-        """What one thread makes of its points."""
+        """Reduce the points of one thread."""
         emit, split = self.emit, self.split
         names = [c.name for c in split.carries]
         inputs = [a.name for r in split.stage.reductions for a in r.inputs]
@@ -240,9 +240,9 @@ class SplitPrinter:
         return [*starts, *begun, f"#pragma unroll {UNROLLED}", head, *(INDENT + line for line in body), "}"]
 
     def _walk(self, first: str, step: int) -> tuple[list[str], list[str]]:
-        """Several reduced axes: the first point's indices, and how they move `step` points on without a division.
+        """With several reduced axes: the first point's indices, and statements that advance them by `step` points.
 
-        As when numbers are added digit by digit: a digit that overflows carries one to the next.
+        They avoid divisions by adding digit by digit, with carries.
         """
         axes = self.split.reduced
         if len(axes) < 2:
@@ -273,7 +273,7 @@ class SplitPrinter:
         return [f"{self._type(c)} {c.name} = {self.emit.spell.const(0, c.dtype)};" for c in reduction.carries]
 
     def _meet(self) -> list[str]:
-        """Threads of a result combine what they have, neighbours first: one barrier per doubling."""
+        """Combine the threads of a result by a tree, neighbours first, with one barrier per level."""
         split, emit = self.split, self.emit
         if self.rows == 1:
             return []
@@ -300,7 +300,7 @@ class SplitPrinter:
         ]
 
     def _finish(self) -> list[str]:
-        """One thread per result stores the part, or combines it with the initial value and stores the result."""
+        """In one thread per result: store the part, or combine with the initial value and store the result."""
         split, emit = self.split, self.emit
         lines = list[str]()
         if split.role is Role.PARTS:
@@ -312,7 +312,7 @@ class SplitPrinter:
         return ["if (ty == 0 && mine) {", *(INDENT + line for line in lines), "}"]
 
     def _result(self, reduction: Reduction) -> list[str]:
-        """The initial value comes in once; then the stores."""
+        """Combine with the initial value, once, and store."""
         emit = self.emit
         with emit.inside() as before:
             inits = [emit.value(x) for x in reduction.init]
@@ -334,7 +334,7 @@ class SplitPrinter:
         return [*before.lines, *joined, *after.lines]
 
     def _update(self, reduction: Reduction) -> list[str]:
-        """The carries after one more element, as statements in a block of their own."""
+        """Statements that update the carries by one element."""
         emit, names = self.emit, [c.name for c in reduction.carries]
         with emit.inside(*names, *(e.name for e in reduction.inputs)) as scope:
             news = [emit.value(u) for u in reduction.update]

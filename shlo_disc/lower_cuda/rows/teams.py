@@ -1,4 +1,4 @@
-"""Rows x stages on a GPU: a team of threads (one, a warp, or a block) computes a row, one stage after the other."""
+"""Rows x stages on a GPU: a team of threads (from one to a block) computes a row, one stage after the other."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from shlo_disc.lower_cuda.stage_text import StagePlan, reduces_row, stage_text
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """Who computes a row: `size` threads out of the `block` threads of a block. `spills`: scratch in global memory.
+    """The threads of a row: `size` of the `block` threads of a block. `spills`: scratch is in global memory.
 
-    `resident` blocks share a multiprocessor: 64 registers per thread, for that many loads may wait together.
+    `resident` blocks share a multiprocessor: 64 registers per thread, so that as many loads may be in flight.
     """
 
     label: str
@@ -34,22 +34,22 @@ class Team:
 
     @property
     def rows(self) -> int:
-        """Rows that a block computes at once."""
+        """Rows that a block computes concurrently."""
         return self.block // self.size
 
 
 THREAD, OCTET, WARP = Team("thread", 1, 128, 8), Team("octet", 8, 128, 8), Team("warp", 32, 128, 8)
 BLOCK, WIDE = Team("block", 256, 256, 4), Team("wide", 1024, 1024, 1)
-# Those that hold rows in registers: up to 80 of them per thread.
+# Teams for rows held in registers, up to 80 registers per thread.
 HOLDING = Team("warp", 32, 128, 6), Team("quarter", 128, 128, 6), Team("block", 256, 256, 3), Team("half", 512, 512, 2)
 SPILL = Team("spill", 1024, 1024, 1, spills=True)
-# Of as many rows as a block has, whose tiles of transposed operands it turns.
+# Teams for transposed operands: a block transposes the tile of its rows, whose number is in the name.
 TILE8, TILE16, TILE32 = Team("tile8", 32, 256, 4), Team("tile16", 32, 512, 2), Team("tile32", 8, 256, 4)
 
 
 @dataclass(frozen=True, slots=True)
 class TeamText:
-    """A function template over `TEAM`, and the program's sizes that it takes."""
+    """A function template over `TEAM`, and the program's sizes among its parameters."""
 
     lines: tuple[str, ...]
     sizes: tuple[str, ...]
@@ -58,9 +58,9 @@ class TeamText:
 class TeamPrinter:
     """Prints one row kernel once for all teams, and the kernels that call it.
 
-    `plans` are the kernel's stages, some of them perhaps in packs; `suffix` tells several ways to print it apart;
-    `aliases` are buffers that may be one memory with another; `turns` are what the kernel's blocks turn first.
-    `holds`: how many packs of a row a thread holds in registers, which are then all the scratch there is.
+    `plans` are the kernel's stages, possibly in packs; `suffix` distinguishes schedules of one kernel;
+    `aliases` are buffers that may alias another; `turns` are loads that blocks transpose first.
+    `holds`: how many packs of a row a thread holds in registers, which then replace all scratch.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class TeamPrinter:
         self.written = _written(kernel)
 
     def function_text(self) -> TeamText:
-        """What a team does."""
+        """Print the function template of a team."""
         emit = self.emit
         rows = emit.dim_scalar(product(axis.extent for axis in self.kernel.rows))
         before, after = self._tile()
@@ -107,7 +107,7 @@ class TeamPrinter:
         return TeamText(tuple(lines), sizes)
 
     def _tile(self) -> tuple[list[str], list[str]]:
-        """How a team comes to its rows, and what it does after one: one after the other, or all of a block together."""
+        """Head and end of the loop over rows: a row per team, or a tile of a block's rows if there are transposes."""
         if not self.turns:
             return [
                 "for (idx first = team_first<TEAM>(block); first < rows; first += team_count<TEAM>(blocks)) {",
@@ -125,11 +125,11 @@ class TeamPrinter:
         ], ["__syncthreads();"]
 
     def kernel_name(self, team: Team) -> str:
-        """What the kernel of one variant is called."""
+        """The name of one variant's kernel."""
         return f"{NAME}_{team.label}{self.suffix}"
 
     def kernel_text(self, team: Team, text: TeamText) -> KernelText:
-        """The kernel of one variant."""
+        """Print the kernel of one variant."""
         params, scratch = self.kernel.params, bool(self.scratch)
         lines = ["SHLO_DYNAMIC(shared);"] if scratch and not team.spills else []
         region = ["spilled" if team.spills else "shared"] if scratch else []
@@ -148,7 +148,7 @@ class TeamPrinter:
         )
 
     def _pointers(self) -> list[str]:
-        """The parameters of the function: buffers, and the memory of all rows' scratch."""
+        """Pointer parameters of the function: buffers, and the memory of all rows' scratch."""
         lines = pointers(self.kernel.params, self.written, self.aliases)
         return [*lines, "char* const region"] if self.scratch else lines
 
@@ -167,7 +167,7 @@ class TeamPrinter:
         return lines
 
     def _registers(self) -> list[str]:
-        """The packs that a thread holds."""
+        """Declare the packs that a thread holds in registers."""
         width = max(plan.width for plan in self.plans)
         kinds = [(self.spell.memory_type(s.dtype), s.name) for s in self.kernel.scratch if s in self.emit.held]
         return [f"Pack<{kind}, {width}> {name}[HELD];" for kind, name in kinds]

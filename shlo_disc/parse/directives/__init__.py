@@ -1,1 +1,1 @@
-"""What the templates of `form` have in braces: how each part of an op is read and written."""
+"""The directives in braces of the templates of `form`: each reads and writes one part of an op."""

@@ -123,7 +123,7 @@ def read_enum(reader: BodyReader, family: str) -> EnumAttr:
 
 
 def is_enum(attribute: Attribute | None, family: str) -> bool:
-    """Tell whether an attribute can be written as a bare value of `family`."""
+    """Whether an attribute can be written as a bare value of `family`."""
     return isinstance(attribute, EnumAttr) and attribute.dialect == "stablehlo" and attribute.family == family
 
 

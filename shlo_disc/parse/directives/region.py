@@ -48,7 +48,7 @@ def _write_reduced(writer: BodyWriter, op: Op) -> str:
 
 
 def _is_applied(writer: BodyWriter, op: Op) -> bool:
-    """Tell whether the region does one commutative op, in the place of the reduce if places are written."""
+    """Whether the region is one commutative op, located at the reduce if locations are written."""
     block = op.regions[0].block
     if len(op.operands) != 2 or len(block.arguments) != 2 or len(block.ops) != 2:
         return False
@@ -133,7 +133,7 @@ def _write_while(writer: BodyWriter, op: Op) -> str:
 
 
 def _while_fits(op: Op) -> bool:
-    """Both regions must call their arguments by the same names."""
+    """Whether both regions have the same argument names, as the form requires."""
     cond, body = (region.block for region in op.regions)
     type_ = signature(op)
     return (
@@ -145,7 +145,7 @@ def _while_fits(op: Op) -> bool:
 
 
 def _while_locates(op: Op) -> bool:
-    """The form has no room for the locations of arguments."""
+    """Whether no argument has a location: the form has no place for one."""
     return all(argument.location is None for region in op.regions for argument in region.block.arguments)
 
 
@@ -195,7 +195,7 @@ def _write_scan(writer: BodyWriter, op: Op) -> str:
 
 
 def _segments(op: Op) -> list[int]:
-    """Give how many operands are inputs and how many initial values, and the same of the results."""
+    """Return how many operands are inputs and how many initial values, and the same for results."""
     found = [op.attributes[name] for name in _SEGMENTS]
     return [int(size) for sizes in found if isinstance(sizes, DenseArrayAttr) for size in sizes.values]
 

@@ -1,4 +1,4 @@
-"""The forms of Shardy's ops; what stands in their brackets is kept as text."""
+"""The forms of Shardy's ops; the contents of their brackets are kept as text."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _DIRECTIONS = ("NONE", "FORWARD", "BACKWARD", "BOTH")
 
 
 def _direction(attribute: Attribute) -> str | None:
-    """Give the word for the direction in which shardings may spread."""
+    """Return the word for the direction in which shardings may spread."""
     match attribute:
         case IntegerAttr(value, DType.I32) if 0 <= value < len(_DIRECTIONS):
             return _DIRECTIONS[value]
@@ -82,7 +82,7 @@ def _write_direction(_writer: BodyWriter, op: Op) -> str:
 
 
 def _read_body(reader: BodyReader, draft: OpDraft) -> None:
-    """`(%arg1: T) { … }`, whose arguments stand before the brace."""
+    """`(%arg1: T) { … }`, with arguments before the brace."""
     arguments = reader.enclosed("(", ")", reader.argument)
     draft.regions.append(reader.region(arguments))
 

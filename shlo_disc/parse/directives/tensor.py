@@ -1,4 +1,4 @@
-"""Directives for attributes that one or two ops take apart in their own way."""
+"""Directives for attributes with a syntax that only one or two ops have."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _numbers(attribute: Attribute | None) -> list[int]:
 
 
 def _dot_dimensions_fit(op: Op) -> bool:
-    """Only lists of plain, at least one, numbers survive the pretty form."""
+    """Whether all lists are nonempty and of plain numbers, which the pretty form can express."""
     numbers = op.attributes["dot_dimension_numbers"]
     known = {name for names in _DOT_FIELDS.values() for name in names}
     return (

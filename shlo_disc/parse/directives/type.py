@@ -39,7 +39,7 @@ def _write_functional(_writer: BodyWriter, op: Op) -> str:
 
 
 def _or_functional(read_short: Read, short: Callable[[Op], str | None]) -> Directive:
-    """A short way to state the types, where they allow it; else the functional form."""
+    """The short form of the types where it applies, else the functional form."""
 
     def read(reader: BodyReader, draft: OpDraft) -> None:
         if reader.tokens[reader.at] == "(":
@@ -88,7 +88,7 @@ _PARTS: Mapping[DType, DType] = {DType.C64: DType.F32, DType.C128: DType.F64}
 
 
 def _parts(type_: Type) -> Type | None:
-    """Give the type of the real and imaginary parts of a complex tensor."""
+    """Return the type of the real and imaginary parts of a complex tensor."""
     if not isinstance(type_, TensorType) or type_.dtype not in _PARTS:
         return None
     return TensorType(type_.shape, _PARTS[type_.dtype], type_.encoding)
@@ -161,7 +161,7 @@ def _write_listed(_writer: BodyWriter, op: Op) -> str:
 
 
 def _read_barrier(reader: BodyReader, draft: OpDraft) -> None:
-    """`{…} %a, %b : T, T`, or `()` in the place of nothing; attributes may stand behind the operands too."""
+    """`{…} %a, %b : T, T`, or `()` without operands; attributes may also follow the operands."""
     if reader.tokens[reader.at] == "{":
         draft.attributes.update(reader.dictionary())
     if reader.accept("("):

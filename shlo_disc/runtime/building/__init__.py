@@ -1,4 +1,4 @@
-"""Generated text becomes loaded code, through the cache on disk.
+"""Compile generated text, through the cache on disk.
 
 In: files of C++ or CUDA. Out: shared objects and modules.
 """

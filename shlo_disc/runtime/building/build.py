@@ -1,4 +1,4 @@
-"""From generated files to one shared object, through the cache, on all cores."""
+"""Build one shared object from generated files, through the cache, on all cores."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from shlo_disc.runtime.threads import available_threads
 _HOST_PROGRAM = ("shlo_plan", "shlo_run")  # what every program exports
 
 
-_GLUE = 1  # the -O level of what computes no elements: more takes a quarter longer, and calls are no faster
-# Bytes of a host program that is compiled as hard as the kernels, in their file: starting the compiler once less is a
-# tenth of the time of a small program, but that of a large one compiles twice as long as glue does.
+_GLUE = 1  # the -O level of code that computes no elements: higher ones take a quarter longer, and calls are no faster
+# Bytes up to which a host program is compiled in the kernels' file, at their -O level: one compiler start less saves a
+# tenth of the compile time of a small program, but a large host program takes twice as long as at the level of glue.
 _JOINED = 12 << 10
 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A file to compile, and the -O level that it is worth."""
+    """A file to compile, and its -O level."""
 
     name: str
     text: str
@@ -47,7 +47,7 @@ class _Object:
 
 @dataclass(frozen=True, slots=True)
 class Builder:
-    """A compiler, how hard it tries, where its results are kept, and the threads that wait for it.
+    """A compiler, its -O level, the cache of its results, and the threads that run it.
 
     Without `pool` each program has threads of its own.
     """
@@ -73,9 +73,9 @@ class Builder:
         return self._shared([self._glue("runtime.cc", headers.text("call/runtime.cc"))], RUNTIME_FUNCTIONS)
 
     def warm(self, show: Callable[[str, int, int], None]) -> int:
-        """Compile what no program changes into the cache: the pool, and all libraries that programs link.
+        """Precompile the runtime library into the cache: the thread pool, and all libraries that programs link.
 
-        `show` gets the file that is done, how many are, and of how many. Gives how many there are.
+        `show` gets each file that is done, how many are done, and of how many. Returns the number of files.
         """
         self.runtime()
         sources = [self._library(name) for name in library_names()]
@@ -91,13 +91,13 @@ class Builder:
         return 1 + len(sources)
 
     def timing(self, kind: str) -> Path:
-        """The shared object that runs products of a type of elements over and over."""
+        """The shared object that repeats products of one element type, to time them."""
         text = f'#include "gemm/timing.h"\nSHLO_GEMM_TIMING({kind})\n'
         sources = [_Source("gemm_timing.cc", text, self.optimize), self._library(f"gemm_{kind}")]
         return self._shared(sources, (f"shlo_repeat_gemm_{kind}",))
 
     def host_program(self, artifact: Artifact) -> Path:
-        """The shared object of the host program alone, of a program whose kernels are compiled otherwise."""
+        """The shared object of the host program alone, for a program whose kernels are compiled otherwise."""
         return self._shared([self._glue(artifact.host.name, artifact.host.text)], _HOST_PROGRAM)
 
     def _glue(self, name: str, text: str) -> _Source:
@@ -149,7 +149,7 @@ class Builder:
             self.cache.keep("objects", made.key, made.fresh, ".o")
 
     def _whole(self, path: Path, kind: int, exports: Sequence[str] = ()) -> bytes:
-        """The bytes of a file that the compiler has written, if it has written all of it."""
+        """The bytes of a file that the compiler wrote. Raises `ToolchainError` if it is not complete."""
         try:
             data = path.read_bytes()
         except FileNotFoundError:

@@ -1,9 +1,9 @@
-"""What was built once, on disk: objects, shared objects and whole artifacts.
+"""The cache on disk: objects, shared objects and whole artifacts.
 
 An entry is its bytes followed by a SHA-256 of its kind, its key, its length and these bytes: one that is damaged, or
-lies where another belongs, is none. Linkers and the loader go by a file's headers, and ignore what follows. Entries
-appear by an atomic rename, so that several processes may write the same one. docs/reference/cache.md says what is
-promised.
+in the place of another, counts as missing. Linkers and the loader go by a file's headers, and ignore what follows.
+Entries appear by an atomic rename, so that several processes may write the same one. docs/reference/cache.md lists the
+guarantees.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def default_root() -> Path:
 
 
 def digest(*parts: str | bytes) -> str:
-    """A key for `parts`; where one ends and the next begins matters.
+    """A key for `parts`, which depends on their boundaries.
 
     >>> digest("ab", "c") == digest("a", "bc")
     False
@@ -74,23 +74,23 @@ def package_digest() -> str:
 
 
 class Cache:
-    """Entries by kind and key under one folder, bounded in size; those used last are kept.
+    """Entries by kind and key under one folder, bounded in size; the least recently used ones are removed.
 
-    A folder that cannot be used is one `CacheWarning`, and a temporary one takes its place until the process ends. What
-    can be read but not written is still read.
+    A folder that cannot be used causes one `CacheWarning`, and a temporary one replaces it until the process ends. A
+    folder that can be read but not written is still read.
     """
 
     def __init__(self, root: Path | None = None, limit: int = _LIMIT) -> None:
         self._asked = default_root() if root is None else Path(root)
         self.limit = limit
         self._lock = threading.RLock()
-        self._own: Path | None = None  # what was asked for, once it is checked
-        self._temporary: Path | None = None  # what is written in its place
+        self._own: Path | None = None  # the requested folder, once it is checked
+        self._temporary: Path | None = None  # the folder that is written in its place
         self._room = 0  # bytes that may be stored before the folder is measured again
 
     @property
     def root(self) -> Path:
-        """The folder that is written. It is made, and checked, when it is first asked for."""
+        """The folder that is written. It is created and checked at the first access."""
         if (found := self._temporary or self._own) is not None:
             return found
         with self._lock:
@@ -103,7 +103,7 @@ class Cache:
 
     @property
     def is_temporary(self) -> bool:
-        """Whether a temporary folder has taken the place of the one that was asked for."""
+        """Whether a temporary folder replaces the requested one."""
         return self.root == self._temporary
 
     def find(self, kind: str, key: str, suffix: str = "") -> Path | None:
@@ -121,12 +121,12 @@ class Cache:
         return self._where_it_works(lambda root: self._write(root, (kind, key, suffix), data))
 
     def keep(self, kind: str, key: str, data: bytes, suffix: str = "") -> None:
-        """The same for what is needed by later processes only: it may be written nowhere."""
+        """Do the same for what only later processes need: failure to write it is ignored."""
         with suppress(ToolchainError):  # a warning came before it
             self.store(kind, key, data, suffix)
 
     def load_artifact(self, key: str) -> Artifact | None:
-        """A whole compiled program, if it was stored whole."""
+        """A whole compiled program; None if it is missing or damaged."""
         data = self.load("artifacts", key)
         try:
             with gc_paused():
@@ -140,7 +140,7 @@ class Cache:
             self.keep("artifacts", key, codec.encode(Artifact, artifact))
 
     def in_workspace(self, build: Callable[[Path], _T]) -> _T:
-        """Give what `build` makes in a fresh folder, on the file system of the entries.
+        """Return what `build` makes in a fresh folder, on the file system of the entries.
 
         If that has no room, it is called again with a folder elsewhere.
         """
@@ -152,19 +152,19 @@ class Cache:
                 try:
                     return build(Path(name))
                 except ToolchainError:
-                    _check_room(Path(name))  # compilers do not tell a full disk from other errors
+                    _check_room(Path(name))  # compilers do not distinguish a full disk from other errors
                     raise
 
         return self._where_it_works(attempt)
 
     def _where_it_works(self, action: Callable[[Path], _T]) -> _T:
-        """Do something in the folder that is written, or in the one that takes its place."""
+        """Run an action in the folder that is written, or in the one that replaces it."""
         was_removed = False
         while True:
             root = self.root
             try:
                 return action(root)
-            except FileNotFoundError as error:  # somebody may have removed it in this moment
+            except FileNotFoundError as error:  # another process may just have removed it
                 if was_removed:
                     self._leave(root, error)
                 was_removed = True
@@ -172,11 +172,11 @@ class Cache:
                 self._leave(root, error)
 
     def _leave(self, root: Path | None, error: Exception) -> None:
-        """Write to a temporary folder from now on, and say so once."""
+        """Write to a temporary folder from now on, and warn once."""
         reason = (isinstance(error, OSError) and error.strerror) or str(error)
         with self._lock:
             if root not in (None, self._temporary or self._own):
-                return  # another thread has left it
+                return  # another thread has replaced it
             temporary = temporary_folder()
             if root == temporary:
                 raise ToolchainError(
@@ -184,7 +184,7 @@ class Cache:
                 ) from error
             is_first, self._temporary, self._room = self._temporary is None, temporary, 0
             if isinstance(error, UnsafeFolderError):
-                self._own = None  # who may have written to it is not read either
+                self._own = None  # it is not read either: others may have written to it
         if is_first:
             warnings.warn(
                 f"the cache folder {self._asked} cannot be used: {reason}\n"
@@ -221,9 +221,9 @@ class Cache:
 
 
 def _prepared(asked: Path) -> Path:
-    """The folder that a user asks for, made and checked.
+    """The folder that a user requests, created and checked.
 
-    Links above it are followed here, once: who changes one later changes nothing.
+    Links above it are resolved here, once: later changes of them have no effect.
     """
     try:
         if asked.parts[:1] == ("~",) and not Path.home().is_dir():
@@ -244,7 +244,7 @@ def _check_room(folder: Path) -> None:
 
 
 def _remedy(error: Exception) -> str:
-    """How to mend what keeps a folder from being used."""
+    """How to make a folder usable."""
     match error:
         case UnsafeFolderError():
             return error.remedy
@@ -255,7 +255,7 @@ def _remedy(error: Exception) -> str:
 
 
 def _seal(name: tuple[str, str, str], body: bytes) -> bytes:
-    """What stands behind an entry: a digest of where it belongs, and of all of it."""
+    """The trailer of an entry: a digest of its place and of its bytes."""
     state = hashlib.sha256(digest(_FORMAT, *name, str(len(body))).encode())
     state.update(body)
     return state.digest()
@@ -263,7 +263,7 @@ def _seal(name: tuple[str, str, str], body: bytes) -> bytes:
 
 @contextmanager
 def _inside(root: Path, *names: str, make: bool = True) -> Generator[int]:
-    """A folder of the cache. One that somebody else may have written, or that is none, is removed first."""
+    """Open a folder of the cache. One that another user may have written, or that is no folder, is removed first."""
     with ExitStack() as stack:
         folder = stack.enter_context(root_folder(root, make=make))
         for name in names:
@@ -276,7 +276,7 @@ def _inside(root: Path, *names: str, make: bool = True) -> Generator[int]:
 
 
 def open_cache(root: Path | None = None) -> Cache:
-    """The cache of a folder, one per process: measuring a large folder is work to do once, not at every compilation."""
+    """The cache of a folder, one per process, so that a large folder is measured once, not at every compilation."""
     return _opened(default_root() if root is None else Path(root))
 
 

@@ -1,6 +1,6 @@
-"""Whether an object file or a shared object is whole: who maps half of one is killed when the rest is touched.
+"""Check that an object file or a shared object is complete: access to the missing part of a mapped one is fatal.
 
-Only headers are read, of ELF files for 64-bit little-endian machines; of others nothing is known here.
+Only headers are read, of ELF files for 64-bit little-endian machines; elsewhere a file only must not be empty.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Folders and files that nobody but this user can have written.
+"""Folders and files that no other user can have written.
 
-Who can write to a folder of machine code decides what this process runs. So a folder is opened by its name in the one
-above it, never through a link, and looked at when it is open: what was looked at is what is used. It must belong to
-this user, and nobody else may write to it; so must every file. What is neither is never opened for reading.
+A user who can write to a folder of machine code decides what this process runs. So a folder is opened by its name in
+the one above it, never through a link, and checked when it is open: what was checked is what is used. It must belong to
+this user, and no other user may write to it; the same holds for every file. Nothing else is ever read.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC  # does not wait for who writes a pipe
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC  # opening a pipe does not block
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _ONLY_MINE = 0o700
-_NO_FOLDER = frozenset({errno.ELOOP, errno.ENOTDIR})  # of a link, and of a file
+_NO_FOLDER = frozenset({errno.ELOOP, errno.ENOTDIR})  # for a link, and for a file
 _ABOVE = "let only you and the system write to the folders above it"
-NEW_FILE = ".new-"  # the names of files that are not whole yet begin so
+NEW_FILE = ".new-"  # begins the names of files that are not complete yet
 
 
 class UnsafeFolderError(OSError):
-    """Found a folder or a file that somebody else may have written, or that cannot be used as one."""
+    """Found a folder or a file that another user may have written, or that cannot be used as one."""
 
     def __init__(self, why: str, remedy: str = "remove it, or make it yours and writable by nobody else") -> None:
         super().__init__(errno.EPERM, why)
@@ -38,9 +38,9 @@ class UnsafeFolderError(OSError):
 def root_folder(path: Path, *, make: bool = True) -> Generator[int]:
     """A folder anywhere, as a file descriptor; `path` has no links above it.
 
-    With `make`, it and those above it are made for this user alone where they are missing. Raises
-    `UnsafeFolderError` if somebody else may write to it or replace it, and `OSError` if it is missing, or cannot be
-    made.
+    With `make`, it and those above it are created for this user alone where they are missing. Raises
+    `UnsafeFolderError` if another user may write to it or replace it, and `OSError` if it is missing, or cannot be
+    created.
     """
     is_closed = False
     for above in reversed(path.parents):
@@ -63,13 +63,13 @@ def _make(path: Path) -> None:
             FileExistsError
         ):  # another process was faster; or it is a file, which is refused when it is opened
             path.mkdir(_ONLY_MINE)
-            path.chmod(_ONLY_MINE)  # whatever the umask took
+            path.chmod(_ONLY_MINE)  # whatever the umask is
 
 
 def _check_above(path: Path) -> bool:
-    """Refuse a folder in which others can replace one of ours. Gives whether they cannot even enter it.
+    """Refuse a folder in which others can replace one of ours. Returns whether others cannot even enter it.
 
-    It may belong to the system. To whom that belongs is what `/` says: in a container not always to user 0.
+    It may belong to the system: to user 0, or to the owner of `/`, which is another user in some containers.
     """
     found, me = path.lstat(), os.geteuid()
     if found.st_uid not in (me, 0, Path("/").stat().st_uid):
@@ -119,9 +119,9 @@ def _check_mine(found: os.stat_result) -> None:
 
 
 def read_file(folder: int, name: str, most: int) -> bytes:
-    """A whole file of at most so many bytes.
+    """The bytes of a file of at most `most` bytes.
 
-    Raises `FileNotFoundError`, or `UnsafeFolderError` for what is no such file.
+    Raises `FileNotFoundError`, or `UnsafeFolderError` if it is no such file, or another user may have written it.
     """
     try:
         file = os.open(name, _FILE, dir_fd=folder)
@@ -142,12 +142,12 @@ def read_file(folder: int, name: str, most: int) -> bytes:
 
 
 def write_file(folder: int, name: str, parts: Iterable[bytes]) -> None:
-    """Write a file, whole or not at all, in place of whatever has its name."""
+    """Write a file atomically, in place of whatever has its name."""
     new = NEW_FILE + secrets.token_hex(8)
     file = os.open(new, _NEW, 0o600, dir_fd=folder)
     try:
         with os.fdopen(file, "wb") as opened:
-            os.fchmod(file, 0o600)  # whatever the umask took
+            os.fchmod(file, 0o600)  # whatever the umask is
             opened.writelines(parts)
         try:
             os.replace(new, name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -161,7 +161,7 @@ def write_file(folder: int, name: str, parts: Iterable[bytes]) -> None:
 
 
 def discard(folder: int, name: str) -> None:
-    """Remove a file, a link (not what it leads to), or a folder with all that is in it, if that can be done."""
+    """Remove a file, a link (not its target), or a folder with its contents, if possible."""
     with suppress(OSError):
         if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             shutil.rmtree(name, ignore_errors=True, dir_fd=folder)

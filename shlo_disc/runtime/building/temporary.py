@@ -1,4 +1,4 @@
-"""The folder that takes the place of a cache that cannot be used; it is removed when the process ends."""
+"""The folder that replaces a cache folder that cannot be used; it is removed when the process ends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shlo_disc.diagnostics import ToolchainError
 from shlo_disc.runtime.building.folders import UnsafeFolderError, root_folder
 
 TEMPORARY_HELP = "set TMPDIR to a folder with room, on a file system that is not mounted noexec"
-_NEEDED = 16 << 20  # bytes: some programs
+_NEEDED = 16 << 20  # bytes: room for some programs
 _OTHERS = ("/var/tmp", "/dev/shm")  # where there may be room if the usual folder has none
 _NO_EXECUTION = getattr(os, "ST_NOEXEC", 0)
 
@@ -59,7 +59,7 @@ def _new_folder() -> Path:
 
 
 def _usual() -> tuple[str, ...]:
-    """Where temporary files belong; nowhere if none of the usual folders can be written."""
+    """The folder of temporary files; none if none of the usual ones can be written."""
     with suppress(FileNotFoundError):
         return (tempfile.gettempdir(),)
     return ()

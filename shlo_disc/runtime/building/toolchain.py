@@ -3,7 +3,7 @@
 The order, clang, zig, gcc, is measured: GELU, layer norm and softmax over rows in one kernel with
 explicit vectors (Zen 4, one core) compiles in 0.17 s and takes 0.91 ns per element with zig 0.17
 (clang 22), 0.25 s and 1.11 ns with gcc 12. Zig's binary is started directly, which saves Python's
-start-up, and as the clang and the lld that it contains, which saves its own 0.03 s per file: it looks
+start-up, and as the clang and the lld that it contains, which saves 0.03 s per file: `zig c++` looks
 for the machine's C library and links each object once more. A C library is never linked.
 """
 
@@ -29,7 +29,7 @@ Kind = Literal["clang", "zig", "gcc"]
 
 _ELF = b"\x7fELF"
 _LONGEST_VERSION = 200
-_ANSWER_SECONDS = 60.0  # in which a compiler has to say who it is
+_ANSWER_SECONDS = 60.0  # in which a compiler has to print its version
 _OTHER = "another compiler may work: CompileOptions(compiler=...)"
 _ORDER: tuple[Kind, ...] = ("clang", "zig", "gcc")
 
@@ -43,9 +43,10 @@ _LANGUAGE = (
     "-fno-stack-protector",
     "-fno-asynchronous-unwind-tables",
 )
-# What may change the value of an expression is off, but for contraction into fused multiply-adds, which products of
-# generated code are kept from (`times` of vec.h). At -O0 that is off too: clang's fast selector contracts whole vectors
-# and not the single numbers behind them, so that the bits of an element would depend on where threads cut a loop.
+# Optimizations that may change the value of an expression are off, but for contraction into fused multiply-adds, from
+# which `times` of vec.h protects products of generated code. At -O0 that is off, too: clang's fast instruction selector
+# contracts whole vectors, but not the scalars of a remainder, so that the bits of an element would depend on where
+# threads cut a loop.
 _ARITHMETIC = ("-fno-math-errno", "-fno-trapping-math")
 _UNOPTIMIZED = "-ffp-contract=off"
 _OPTIMIZED: dict[Kind, str] = {
@@ -53,32 +54,32 @@ _OPTIMIZED: dict[Kind, str] = {
     "zig": "-ffp-contract=fast-honor-pragmas",
     "gcc": "-ffp-contract=fast",
 }
-# Tuned for AMD's CPUs, gcc leaves chains of additions in some loops uncontracted, and so not in all tiles of a product.
+# Tuned for AMD's CPUs, gcc does not contract chains of additions in some loops, so not in all tiles of a product.
 _GCC_CONTRACTS = "--param=avoid-fma-max-bits=0"
-# LLVM 20 folds shuffles of widened masks for ever in that pass: to count 21 booleans, a program never compiled. Kernels
-# are vectors already, so it has nothing else to do.
+# LLVM 20 does not terminate in this pass on shuffles of widened masks: a program that counts 21 booleans never
+# compiled. Kernels are vectorized already, so the pass is not needed.
 _LLVM = ("-mllvm", "-disable-vector-combine")
 _ONLY: dict[Kind, tuple[str, ...]] = {
     "clang": _LLVM,
     "zig": ("-fno-sanitize=undefined", *_LLVM),
     "gcc": ("-fno-semantic-interposition", _GCC_CONTRACTS),
 }
-# What `zig c++` asks for, with -O2 at most. Tuned for a Zen 4, with -O3, loops of vectors are unrolled by 4 to 8: half
-# of the kernels of an encoder grow from 2490 to 4340 lines of assembly, and from 0.33 to 0.45 s.
+# `zig c++` passes this, with -O2 at most. Tuned for a Zen 4, with -O3, loops of vectors are unrolled by 4 to 8: half of
+# the kernels of an encoder grow from 2490 to 4340 lines of assembly, and from 0.33 to 0.45 s of compile time.
 _UNTUNED = ("-mtune=generic",)
 _ZIG_DRIVER = ("c++",)
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
-_CACHE_BYTES = {1: 32 << 10, 2: 512 << 10, 3: 8 << 20}  # by level, where the system does not say
-# The process has loaded the C library and libm; no more may be needed, but gcc's half floats.
+_CACHE_BYTES = {1: 32 << 10, 2: 512 << 10, 3: 8 << 20}  # by level, where the system does not report them
+# The process has loaded the C library and libm; nothing else is linked, except gcc's support of half floats.
 _LINK = ("-shared", "-nostdlib", "-Wl,-Bsymbolic")
 _LINK_ONLY: dict[Kind, tuple[str, ...]] = {"clang": (), "zig": (), "gcc": ("-lgcc",)}
 
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """A C++ compiler that answered: how to call it, and the version that it gave.
+    """A C++ compiler that works: its command, and the version that it printed.
 
-    `seconds` is how long it may take for one file; None for as long as it likes.
+    `seconds` is the time limit for one file; None for none.
     """
 
     kind: Kind
@@ -101,19 +102,19 @@ class Compiler:
     def identity(self) -> str:
         """What object files depend on besides the flags: the version, and which file is started, if it is not zig's.
 
-        A script may add flags to a compiler whose version it gives.
+        The file may be a script that adds flags to a compiler and prints that compiler's version.
         """
         if self.kind == "zig":
             return self.version
         stamp = ()
-        with suppress(OSError):  # it is gone: what starts it says so
+        with suppress(OSError):  # it is gone: starting it raises an error
             found = Path(self.command[0]).stat()
             stamp = found.st_size, found.st_mtime_ns
         return " ".join(map(str, (self.version, *self.command, *stamp)))
 
     @property
     def is_driven_by_zig(self) -> bool:
-        """Whether `zig c++` is asked, not the clang inside."""
+        """Whether `zig c++` is run, not the clang inside."""
         return self.command[1:] == _ZIG_DRIVER
 
     def compile(self, source: Path, target: Path, optimize: int, include: Sequence[Path]) -> None:
@@ -137,11 +138,11 @@ class Compiler:
         self._run(command, target)
 
     def _run(self, command: list[str], target: Path) -> None:
-        """Have it make a file in the folder that it works in: lld opens no path with a `%` in it.
+        """Run a command that writes a file, in the folder of that file: lld opens no path with a `%` in it.
 
         No path begins like a flag.
         """
-        # Zig caches too: beside the result, where it cannot grow for ever nor meet other processes.
+        # Zig's cache is put beside the result, where it cannot grow for ever, nor be shared with other processes.
         work = target.absolute().parent
         zig = {"ZIG_GLOBAL_CACHE_DIR": str(work / "zig"), "ZIG_LOCAL_CACHE_DIR": str(work / "zig")}
         environment = {**os.environ, **(zig if self.kind == "zig" else {})}
@@ -167,7 +168,7 @@ class Compiler:
 
 
 def _what_is_wrong(target: Path) -> str | None:
-    """Why a file that a compiler made is none, as far as its first bytes tell."""
+    """What is wrong with a file that a compiler made, by its first bytes; None if nothing."""
     try:
         with target.open("rb") as file:
             begin = file.read(4)
@@ -187,7 +188,7 @@ def _reason(error: OSError | ValueError) -> str:
 def find_compiler(wanted: str | None = None, seconds: float | None = None) -> Compiler:
     """The compiler that the user names (a path, `clang`, `gcc`, `zig`), or the best there is.
 
-    It may take `seconds` for one file. Raises `ToolchainError` if there is none, or it does not answer like one.
+    It may take `seconds` for one file. Raises `ToolchainError` if there is none, or it does not respond like one.
     """
     return replace(_ask(_find(wanted)), seconds=seconds)
 
@@ -232,8 +233,8 @@ def _zig() -> tuple[str, ...] | None:
 def _zig_mode(path: str) -> tuple[str, ...]:
     """How to start zig's binary as a compiler.
 
-    As clang with the headers of glibc that lie beside it, where that is the C library of this process; else as the
-    driver, which finds out what a machine has.
+    As clang with the headers of glibc beside it, where glibc is the C library of this process; else as `zig c++`,
+    which detects the machine's C library.
     """
     machine, folder = platform.machine(), Path(path).resolve().parent / "lib"
     if machine not in {"x86_64", "aarch64"} or not _is_glibc():
@@ -263,7 +264,7 @@ def _at_path(path: str) -> tuple[str, ...] | None:
 
 @lru_cache
 def _ask(command: tuple[str, ...]) -> Compiler:
-    """Ask a compiler who it is."""
+    """Query the kind and the version of a compiler."""
     if command[1:]:
         version = _output(command[0], "version").strip()
         if not version:
@@ -295,14 +296,14 @@ def _not_a_compiler(path: str, why: str) -> ToolchainError:
 
 
 def _machine() -> tuple[str, ...]:
-    """Flags that make code for this very CPU, with its widest vectors."""
+    """Flags for code of this CPU, with its widest vectors."""
     if platform.machine() not in {"x86_64", "AMD64"}:
         return ("-mcpu=native",)
     return ("-march=native", "-mprefer-vector-width=512")
 
 
 def cpu_title() -> str:
-    """What this CPU is called."""
+    """The name of this CPU."""
     names = [
         line.partition(":")[2].strip()
         for line in cpu_name().splitlines()
@@ -313,7 +314,7 @@ def cpu_title() -> str:
 
 @lru_cache
 def cache_bytes(level: int) -> int:
-    """The size of the data cache of level 1, 2 or 3, or of a common one if the system does not say."""
+    """The size of the data cache of level 1, 2 or 3, or of a common one if the system does not report it."""
     try:
         for folder in sorted(CACHES.glob("index*")):
             if int((folder / "level").read_text()) == level and "Instr" not in (folder / "type").read_text():

@@ -1,4 +1,4 @@
-"""Keep the cache within its bound: entries that were used longest ago go first."""
+"""Keep the cache within its limit: the least recently used entries are removed first."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 
 from shlo_disc.runtime.building.folders import NEW_FILE
 
-_KEEP = 0.8  # of the limit, when it was exceeded
+_KEEP = 0.8  # share of the limit that remains after it was exceeded
 _ABANDONED = 86400.0  # seconds
 
 
 def trim(root: Path, limit: int) -> int:
-    """Remove entries if all together have more than `limit` bytes, and what killed processes left.
+    """Remove entries if their total exceeds `limit` bytes, and what killed processes left.
 
-    Other processes may remove the same ones. Gives how many bytes may be stored before it is time again.
+    Other processes may remove the same ones. Returns how many bytes may be stored before the next trim.
     """
     entries = list[tuple[float, int, str]]()
     for kind in _folders(root):

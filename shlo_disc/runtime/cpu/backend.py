@@ -22,12 +22,12 @@ class CpuBackend:
     target = "cpu"
 
     def load(self, artifact: Artifact, options: CompileOptions, seconds: Mapping[str, float] | None = None) -> Runnable:
-        """Compile the parts of a program at a time, with as many compilers as there are cores."""
+        """Compile the parts of a program in parallel, with as many compilers as there are cores."""
         log = Log() if options.trace_selection else None
         with ThreadPoolExecutor(available_threads()) as pool:
             return load(artifact, lambda part: build(part, options, seconds, pool, log), len(artifact.parts))
 
 
 def known_scheduling(options: CompileOptions, text: str) -> Scheduling:
-    """What products are scheduled by: what the user gives, what was measured here, or what ships."""
+    """The scheduling of products: by what the user gives, by what was measured here, or by what is shipped."""
     return scheduling(open_cache(options.cache_dir), options, text)

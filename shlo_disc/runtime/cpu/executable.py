@@ -51,7 +51,7 @@ class _CallFrame:
         self.begin(binding)
 
     def begin(self, binding: Binding) -> None:
-        """Start from what is bound, but do not keep it alive."""
+        """Copy the initial frame of a binding, without keeping the binding alive."""
         self.token = binding.token
         self.pointers = type(binding.addresses).from_buffer_copy(binding.addresses)
         self.raw = type(binding.raw).from_buffer_copy(binding.raw)
@@ -136,7 +136,7 @@ class CpuExecutable:
     ) -> tuple[object, ...]:
         """Run this, or `run`, and return arrays of the library that the arguments came from.
 
-        They are JAX's if any of the arguments is, one that is bound too (or `of_jax` says so), else NumPy's.
+        They are JAX's if any argument is, also a bound one (`of_jax`: one that is bound elsewhere), else NumPy's.
         """
         run = run or self
         types = jax_types(arrays)
@@ -161,7 +161,7 @@ class CpuExecutable:
         return self._driver.plan(self._raw(frame)).arena_bytes
 
     def copied(self, argument: Argument, value: Any) -> Array:
-        """An array of the caller's as this program would take it, in memory of its own."""
+        """A copy of a caller's array, converted to what this program takes."""
         return np.array(conform_one(argument, dtype_of(argument.dtype), value), order="C")
 
     def upload(self, array: Array) -> Array:
@@ -173,16 +173,16 @@ class CpuExecutable:
         return np.asarray(value)
 
     def read(self, value: Any) -> int:
-        """The only element of an integer."""
+        """The only element of an integer array."""
         return int(value) if type(value) is np.ndarray else int(np.asarray(value).reshape(-1)[0])
 
     def settled(self, argument: Argument, value: Any, *, is_read: bool) -> Array:
-        """An array that many calls take, as they take it: none of them has to convert it."""
+        """An array converted once for many calls."""
         del is_read
         return conform_one(argument, dtype_of(argument.dtype), value)
 
     def explain_dispatch(self, sizes: Mapping[str, int]) -> str:
-        """What each product takes at these sizes, and how long that is."""
+        """The schedule and time of each product at these sizes."""
         return explain_dispatch(self.artifact, self.program, self.runtime, sizes)
 
     def trace(self, arrays: Sequence[Any], observe: Observer) -> tuple[Array, ...]:
@@ -193,7 +193,7 @@ class CpuExecutable:
         return traced(arrays)
 
     def bind(self, given: Mapping[int, Any]) -> CpuExecutable:
-        """The same program with some arguments bound, by number: calls bring the others alone. Nothing is compiled.
+        """The same program with some arguments bound, by number: calls supply only the others. Nothing is compiled.
 
         Calls are counted together. Arrays that are kept as they are must not be written to any more.
         """
@@ -209,25 +209,25 @@ class CpuExecutable:
 
     @property
     def kept(self) -> tuple[Span, ...]:
-        """Where the bound arrays are that calls read as they are."""
+        """The spans of the bound arrays that calls read unpacked."""
         return self.binding.kept
 
     @property
     def bound_memory(self) -> BoundMemory:
-        """What the bound arguments take."""
+        """The memory of the bound arguments."""
         return bound_memory(self.artifact, self.binding.given, self.kept, self.packed)
 
     @property
     def packed(self) -> tuple[PackedArray, ...]:
-        """What is packed of bound arguments."""
+        """The packed forms of bound arguments."""
         return self.binding.packed_arrays
 
     def prepared(self, argument: Argument, value: Any) -> Array:
-        """An array as the program takes it, to be bound in several parts."""
+        """An array converted to what the program takes, to be bound in several parts."""
         return conform_one(argument, dtype_of(argument.dtype), value)
 
     def _serve(self, entry: Entry, arrays: tuple[Any, ...]) -> tuple[Array, ...]:
-        """Run in one crossing into C, once the arrays are such as it takes them and the plan is there."""
+        """Run in one crossing into C; arrays are converted, and a plan is added, where it refuses them."""
         found = entry.flat(arrays)
         if found is NotImplemented:
             given = arrays
@@ -235,9 +235,9 @@ class CpuExecutable:
             arrays = own(self.artifact.donations, self.binding.binder.places, given, arrays)
             found = entry.flat(arrays)
         if found is NotImplemented:
-            conform(self.artifact, self._dtypes, arrays, self.binding.shapes)  # says which size is wrong
+            conform(self.artifact, self._dtypes, arrays, self.binding.shapes)  # raises if a size is wrong
             raise _cannot_bind(arrays)
-        while found is None:  # again if another thread has just made room for its plans
+        while found is None:  # repeats if another thread has just dropped the plan
             frame = _CallFrame(0, self.binding)
             self._bind_arrays(frame, self.binding, arrays)
             key = frame.key.tobytes()
@@ -300,7 +300,7 @@ def build(
 ) -> CpuExecutable:
     """Compile an artifact's code, in the threads of a pool, or find it in the cache, and load it.
 
-    `seconds` are those of the stages before; `build` and `load` are added. `log` gets the schedules that calls take.
+    `seconds` are those of the earlier stages; `build` and `load` are added. `log` gets the schedules that calls take.
     """
     options = CompileOptions() if options is None else options
     started = time.perf_counter()
@@ -310,7 +310,7 @@ def build(
     built = time.perf_counter()
     try:
         program = open_program(path)
-    except FileNotFoundError:  # another process made room in the cache in this moment
+    except FileNotFoundError:  # another process has just trimmed the cache
         program = open_program(builder.program(artifact))
     bind_lapack(artifact, program)
     runtime = open_runtime(builder.runtime, options.threads or default_threads())

@@ -1,4 +1,4 @@
-"""Give a program the addresses of LAPACK's routines: those of SciPy, which is imported here and nowhere before."""
+"""Give a program the addresses of LAPACK's routines: those of SciPy, which is first imported here."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import ToolchainError
 from shlo_disc.runtime.library import LoadedProgram, pointers
 
-LIBRARY = "lapack"  # what a source file that calls LAPACK names among its libraries
+LIBRARY = "lapack"  # listed in the libraries of source files that call LAPACK
 _MODULES = ("scipy.linalg.cython_lapack", "scipy.linalg.cython_blas")
 _SPELLINGS = ("scipy_openblas_{}", "openblas_{}", "MKL_{}", "bli_thread_{}")  # of get_num_threads, set_num_threads
 
 
 class _Threads(ctypes.Structure):
-    """`ShloBlasThreads` of lapack.h: one for the process, whatever programs share."""
+    """`ShloBlasThreads` of lapack.h: one for the process, shared by all programs."""
 
     _fields_ = [
         ("get", ctypes.c_void_p),
@@ -54,7 +54,7 @@ def _module(name: str) -> Any:
 
 @cache
 def _address(routine: str) -> int:
-    """Where a routine is: SciPy hands it to Cython as a capsule, whose name is its type."""
+    """The address of a routine: SciPy exports it to Cython as a capsule, whose name is its signature."""
     capsule = next((found for name in _MODULES if (found := _module(name).__pyx_capi__.get(routine)) is not None), None)
     if capsule is None:
         raise ToolchainError(f"expected SciPy to have LAPACK's {routine}, found none\n  help: update SciPy")
@@ -70,7 +70,7 @@ def _address(routine: str) -> int:
 
 @cache
 def _threads() -> _Threads:
-    """How the library below SciPy is asked for its threads; the linker finds it among what SciPy's module needs."""
+    """The functions that get and set the threads of SciPy's BLAS, found among the dependencies of its module."""
     library = ctypes.CDLL(_module(_MODULES[1]).__file__)
     for spelling in _SPELLINGS:
         get, put = (getattr(library, spelling.format(f"{what}_num_threads"), None) for what in ("get", "set"))

@@ -1,4 +1,4 @@
-"""How long products take under each schedule, on one core of this machine, and the rates that follow."""
+"""Time products under each schedule, on one core of this machine, and fit rates to the times."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from shlo_disc.schedules.candidates import FORMS, Candidate, MicroKernel, blocks
 from shlo_disc.schedules.model import UNIT, Rates, Shape, cost
 
 Sizes: TypeAlias = tuple[int, int, int]  # m, n, k
-Show: TypeAlias = Callable[[int, int], None]  # how far something is, of how much
+Show: TypeAlias = Callable[[int, int], None]  # progress: steps done, of how many
 
-KINDS: Mapping[str, int] = {"f32": 4, "f64": 8}  # of an element, by what the prelude calls it
-_TURN = 1e-4  # seconds between two looks at the clock, at least: it costs a thousandth of that
+KINDS: Mapping[str, int] = {"f32": 4, "f64": 8}  # bytes of an element, by the prelude's name for its type
+_TURN = 1e-4  # seconds between two readings of the clock, at least: one costs a thousandth of that
 _SCRATCH = 1 << 20
-_FINER = 1 << 10  # than units, while rates are fitted: else small ones would seem to make no difference
+_FINER = 1 << 10  # parts of a unit, while rates are fitted: rounding to units would hide changes of small ones
 _BLOCK = blocks(1)[0]
 
-# What rates are learnt of, columns and depths: B in a second-level cache and beyond it; rows of A, of B, and of both
-# that share cache sets. Rows from one to several tiles and blocks.
+# Sizes that rates are fitted to, columns and depths: B in a second-level cache and beyond it; rows of A, of B, and of
+# both that share cache sets. Rows from one to several tiles and blocks.
 _PANELS = ((320, 256), (768, 256), (2304, 768), (1024, 768), (768, 1024), (1024, 1024))
 _ROWS = (1, 2, 5, 12, 25, 60, 200, 400)
 _ROUNDS = 7
-_LEAST_PRODUCT = 0.95  # of a multiplication's share of the fastest trial: no trial is further from the peak
+_LEAST_PRODUCT = 0.95  # least time of a multiplication, relative to the fastest trial, which is this near the peak
 
 
 def _nobody(done: int, total: int) -> None:
-    """Shows nothing."""
+    """Show nothing."""
 
 
 class Gemm(ctypes.Structure):
@@ -72,7 +72,7 @@ class Stand:
         self._arrays: dict[tuple[str, int], Array] = {}
 
     def call(self, candidate: Candidate, sizes: Sizes) -> Callable[[int], None]:
-        """A function that computes a product so many times."""
+        """A function that computes a product a given number of times."""
         m, n, k = sizes
         a, b, c = (self._memory(name, count) for name, count in (("a", m * k), ("b", k * n), ("c", m * n)))
         kernel = candidate.kernel
@@ -88,7 +88,7 @@ class Stand:
         return run
 
     def _memory(self, name: str, count: int) -> Array:
-        """An array of at least so many small numbers."""
+        """An array of at least `count` numbers from 0 to 1."""
         room = 1 << max(12, math.ceil(math.log2(max(1, count))))
         if (found := self._arrays.get((name, room))) is None:
             dtype = np.dtype(f"f{self.size}")
@@ -99,20 +99,20 @@ class Stand:
 
 @dataclass(frozen=True, slots=True)
 class TimedCandidate:
-    """A candidate on a product: what is timed."""
+    """A candidate, and the sizes of the product that it is timed on."""
 
     candidate: Candidate
     sizes: Sizes
 
 
 def time_trials(stand: Stand, trials: Sequence[TimedCandidate], rounds: int, show: Show = _nobody) -> list[float]:
-    """The least seconds of each trial, of so many rounds through all of them: what else runs slows one round of all."""
+    """The least seconds of each trial over `rounds` of all trials: a disturbance slows one round of each of them."""
     calls = [stand.call(trial.candidate, trial.sizes) for trial in trials]
     times = [_repeats(call) for call in calls]
     least = [math.inf] * len(trials)
     for done in range(rounds):
         for number, (call, count) in enumerate(zip(calls, times, strict=True)):
-            call(1)  # what it reads is then where it is in a program that computes little else
+            call(1)  # caches are then as warm as in a program that computes little else
             started = time.thread_time()
             call(count)
             least[number] = min(least[number], (time.thread_time() - started) / count)
@@ -121,7 +121,7 @@ def time_trials(stand: Stand, trials: Sequence[TimedCandidate], rounds: int, sho
 
 
 def _repeats(call: Callable[[int], None]) -> int:
-    """How often to call between two looks at the clock; the first call fetches code and data."""
+    """How often to call between two readings of the clock; the first call warms caches."""
     call(1)
     started = time.thread_time()
     call(1)
@@ -129,19 +129,20 @@ def _repeats(call: Callable[[int], None]) -> int:
 
 
 def rate_trials(kernel: MicroKernel) -> Iterator[TimedCandidate]:
-    """What the rates of a micro-kernel are learnt of."""
+    """The trials that the rates of a micro-kernel are fitted to."""
     for n, k in _PANELS:
         for m in _ROWS:
             yield TimedCandidate(Candidate(kernel, *_BLOCK), (m, n, k))
 
 
 def fit_rates(trials: Sequence[TimedCandidate], seconds: Sequence[float], near: int) -> Rates:
-    """The rates by which the model comes closest to what was measured.
+    """The rates by which the model comes closest to the measured times.
 
     Least squares of the logarithms of ratios, under a loss that grows like their absolute value where they are large
-    (`soft_l1`): what another process slowed does not bend the rest. `near`: elements that a second-level cache holds.
-    Multiplications take about what they do in the fastest trial. Else their time is shared out among rates of results
-    and tiles, of which trials of one depth have as many, and deeper products seem too cheap.
+    (`soft_l1`): trials that another process slowed hardly affect the fit. `near`: elements that a second-level cache
+    holds. The rate of multiplications is bounded by their time in the fastest trial. Otherwise the fit moves their time
+    to the rates of results and tiles, whose numbers are proportional to theirs in trials of one depth, and deeper
+    products seem too cheap.
     """
     units = np.array([one * 1e9 / UNIT for one in seconds])
     shape = Shape(*(np.array(sizes) for sizes in zip(*(trial.sizes for trial in trials), strict=True)))
@@ -161,7 +162,7 @@ def fit_rates(trials: Sequence[TimedCandidate], seconds: Sequence[float], near: 
     def ratios(scales: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.log(cost(candidate, rates(scales, _FINER), shape, 1, np.maximum) / (units * _FINER))
 
-    optimize: Any = importlib.import_module("scipy.optimize")  # untyped; a third of a second, which only tuning takes
+    optimize: Any = importlib.import_module("scipy.optimize")  # untyped; takes a third of a second, in tuning only
     least = [_LEAST_PRODUCT if field.name == "product" else 0.0 for field in fields(Rates)[: len(guess)]]
     found = optimize.least_squares(
         ratios, np.ones(len(guess)), bounds=(least, np.inf), loss="soft_l1", f_scale=0.05, diff_step=1e-3
@@ -172,7 +173,7 @@ def fit_rates(trials: Sequence[TimedCandidate], seconds: Sequence[float], near: 
 def learn(
     stand: Stand, kernels: Sequence[MicroKernel], near: int, show: Show = _nobody
 ) -> list[tuple[MicroKernel, Rates]]:
-    """Time every micro-kernel, in turns with the others, and give its rates."""
+    """Time all micro-kernels, interleaved, and fit the rates of each."""
     trials = [trial for kernel in kernels for trial in rate_trials(kernel)]
     seconds = time_trials(stand, trials, _ROUNDS, show)
     found = list[tuple[MicroKernel, Rates]]()

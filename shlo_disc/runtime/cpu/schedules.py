@@ -1,7 +1,7 @@
-"""Which costs of micro-kernels hold on this machine: measured ones from the cache, shipped ones, or a guess.
+"""The costs of micro-kernels on this machine: measured ones from the cache, shipped ones, or an analytic estimate.
 
-Nothing here measures. What `shlo_disc.tune` has measured lies in the cache, by CPU, compiler and prelude; what it has
-measured for one program lies beside it, by the program's text too.
+Nothing here measures. What `shlo_disc.tune` has measured is in the cache, by CPU, compiler and prelude; what it has
+measured for one program is there, too, by the program's text as well.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from shlo_disc.schedules.tables import CostTable, Schedules, Scheduling, TunedPr
 
 _CPU_INFO = Path("/proc/cpuinfo")
 
-# Costs that come with the package: vendor, family and models as the CPU gives them -> the file.
+# Shipped costs: vendor, family and models as the CPU reports them -> the file.
 _ZEN4 = frozenset({17, 24, 97, 116, 117, 120, 160})
-# Of Zen 5 (models as Linux' arch/x86/kernel/cpu/amd.c has them) those for servers and desktops: a vector of 512 bits
-# takes others two cycles.
+# The Zen 5 models of servers and desktops (as in Linux' arch/x86/kernel/cpu/amd.c): others take two cycles for a vector
+# of 512 bits.
 _ZEN5 = frozenset({*range(0x20), *range(0x40, 0x50)})
 _SHIPPED: Mapping[tuple[str, int], tuple[frozenset[int], str]] = {
     ("AuthenticAMD", 25): (_ZEN4, "zen4.json"),
@@ -36,13 +36,13 @@ _SHIPPED: Mapping[tuple[str, int], tuple[frozenset[int], str]] = {
 
 
 def scheduling(cache: Cache, options: CompileOptions, text: str) -> Scheduling:
-    """What the products of a program are scheduled by: what the user gives, or what is known; for so many threads."""
+    """The scheduling of a program's products: the user's schedules or the best known ones, and the threads."""
     known = options.schedules or find_schedules(cache, find_compiler(options.compiler), options, text)
     return Scheduling(known, options.threads or default_threads())
 
 
 def find_schedules(cache: Cache, compiler: Compiler, options: CompileOptions, text: str) -> Schedules:
-    """What a program is compiled by, unless its options say: the best that is known of this CPU, and of the program."""
+    """The schedules of a program whose options give none: the best known ones for this CPU, and for the program."""
     key = costs_key(compiler, options.optimize)
     known = _load(cache, key)
     costs = known_costs() if known is None else known.costs
@@ -64,12 +64,12 @@ def store_tuned(
 
 
 def costs_key(compiler: Compiler, optimize: int) -> str:
-    """What measurements depend on: the CPU, the compiler, and the prelude's products."""
+    """The key of measurements: the CPU, the compiler, and the prelude's products."""
     return digest("schedules", cpu_name(), compiler.identity, *compiler.flags(optimize), _products())
 
 
 def known_costs() -> CostTable:
-    """Shipped costs, if there are some for such a CPU, else a guess."""
+    """Shipped costs if there are any for this CPU, else an analytic estimate."""
     return _shipped(*_identity()) or analytic(hardware())
 
 
@@ -111,7 +111,7 @@ def _products() -> str:
 
 
 def _load(cache: Cache, key: str) -> Schedules | None:
-    """What was stored, or None; a damaged entry is none."""
+    """The stored schedules; None if there are none, or the entry is damaged."""
     data = cache.load("schedules", key)
     try:
         return None if data is None else parse_schedules(data)

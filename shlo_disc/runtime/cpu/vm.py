@@ -34,7 +34,7 @@ class Vm:
         runtime: Runtime,
         observe: Observer | None = None,
     ) -> None:
-        """`observe` sees every step after it ran, and all buffers as arrays."""
+        """`observe` gets every step after it ran, and all buffers as arrays."""
         self._artifact = artifact
         self._observe = observe
         self._runtime = ctypes.c_void_p(runtime.address)
@@ -42,7 +42,7 @@ class Vm:
         self.constants = Constants(Packer(artifact, program, runtime), keep=observe is not None)
         names = {step.kernel for step in leaves(artifact.steps) if isinstance(step, Launch)}
         self._host_calls = calls_on_host(artifact, runtime)
-        self._program = program  # the kernels live as long as it does
+        self._program = program  # keeps the kernels loaded
         self._kernels = {name: ctypes.c_void_p(program.address(name)) for name in names}
 
     def plan(self, raw: tuple[int, ...]) -> CallPlan:
@@ -62,7 +62,7 @@ class Vm:
         walk(self._artifact.steps, buffers, partial(self._execute, memory), self._observe)
 
     def _held_whole(self, symbols: Mapping[str, int]) -> dict[int, Array]:
-        """Memory for what threads hold a unit of rows of, where someone looks at every launch."""
+        """Memory for all rows of tile-local temporaries, as each launch runs alone when it is observed."""
         buffers = self._artifact.buffers
         sizes = {buffer.memory: buffer.whole for buffer in buffers if buffer.whole is not None}
         rooms = {memory: aligned(evaluate(size, symbols)) for memory, size in sizes.items()}
@@ -97,7 +97,7 @@ class Vm:
                 raise MemoryError(NO_SCRATCH)
 
     def _by_rows(self, region: LaunchGroup, buffers: Buffers) -> None:
-        """Launches by rows, each as a `ShloMember` of `device/call/runtime.h`: all of its fields are words."""
+        """Run a launch group, each launch as a `ShloMember` of `device/call/runtime.h`: all of its fields are words."""
         kept, members = list[object](), list[int]()
         for member in region.members:
             launch = member.launch

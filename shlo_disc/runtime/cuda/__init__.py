@@ -1,4 +1,4 @@
-"""Programs on NVIDIA's GPUs, by CuPy or by what stands for it in tests.
+"""Programs on NVIDIA's GPUs, by CuPy, or by an emulator in tests.
 
 In: an artifact and arrays on a device. Out: results there.
 """

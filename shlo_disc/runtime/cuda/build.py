@@ -1,4 +1,4 @@
-"""Make a program for a GPU ready to run: its host program and its kernels, compiled or from the cache."""
+"""Load a program for a GPU: compile its host program and its kernels, or find them in the cache."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from shlo_disc.runtime.cuda.kernel_sets import KernelSets
 from shlo_disc.runtime.cuda.launch_table import Chooser, cheapest
 from shlo_disc.runtime.library import open_program
 
-# The host program is long and does little: of a launch's microseconds it takes nanoseconds even so, and T5's compiles
-# in 0.24 s instead of 1.8 s.
+# The host program is long and does little: unoptimized it takes nanoseconds of a launch's microseconds, and T5's
+# compiles in 0.24 s instead of 1.8 s.
 _HOST_OPTIMIZE = 0
 
 
@@ -56,7 +56,7 @@ def build_gpu(
 
 
 def _driver(artifact: Artifact, options: CompileOptions, device: Device) -> tuple[GpuDriver, str]:
-    """Who queues the commands, and why it is not the one that the options name."""
+    """The driver that queues the commands, and why it is not the one that the options name."""
     vm = GpuVm(artifact, device)
     if options.driver == "vm":
         return vm, ""
@@ -69,6 +69,6 @@ def _driver(artifact: Artifact, options: CompileOptions, device: Device) -> tupl
     builder = Builder(compiler, _HOST_OPTIMIZE, open_cache(options.cache_dir))
     try:
         program = open_program(builder.host_program(artifact))
-    except FileNotFoundError:  # another process made room in the cache in this moment
+    except FileNotFoundError:  # another process has just trimmed the cache
         program = open_program(builder.host_program(artifact))
     return GpuHostDriver(artifact, program, device), ""

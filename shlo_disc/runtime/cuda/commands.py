@@ -1,4 +1,4 @@
-"""One command of a GPU program, from Python: what the generated host program does in C++ (see device/call/driver.h)."""
+"""Run a command of a GPU program from Python, as generated host programs do in C++ (see device/call/driver.h)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DEFAULT_ALGORITHM = -1
 
 
 def execute(command: Command, buffers: Buffers, table: Functions, kernels: Mapping[str, LoadedKernel]) -> int:
-    """Queue a command; 0, or the error that the device gave."""
+    """Queue a command; returns 0, or the device's error code."""
     match command:
         case GridLaunch():
             return _launch(command, buffers, table, kernels)
@@ -52,7 +52,7 @@ def _fill(target: int, byte: int, buffers: Buffers, table: Functions) -> int:
 
 
 def _product(command: Product, buffers: Buffers, table: Functions) -> int:
-    """Loops over all batch dims but the last, which is cuBLAS's own; row-major, so `C' = B' A'` to cuBLAS."""
+    """Loop over all batch dims but the last, which is cuBLAS's own; row-major, so cuBLAS computes `C' = B' A'`."""
     m, n, k = buffers.value(command.m), buffers.value(command.n), buffers.value(command.k)
     *outer, inner = [tuple(map(buffers.value, _loop(command, at))) for at in range(-len(command.batch), 0)] or [
         (1, 0, 0, 0)

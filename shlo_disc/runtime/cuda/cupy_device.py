@@ -1,10 +1,10 @@
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 # CuPy has no types here; nothing untyped leaves this module.
-"""A GPU through CuPy: is there one, its kernels, its memory, its streams. CuPy is imported only when a GPU is wanted.
+"""A GPU through CuPy: detection, kernels, memory, streams. CuPy is imported only when a GPU is used.
 
 What this module does with a real GPU is checked by benchmarks/gpu_check.py, not by the tests: these need none.
 CuPy's pool and JAX's share the memory of the GPU. JAX takes three quarters of it when it starts; where that is too
-much, XLA_PYTHON_CLIENT_PREALLOCATE=false keeps it from that.
+much, XLA_PYTHON_CLIENT_PREALLOCATE=false prevents it.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _missing() -> list[str]:
 
 
 class _Memory:
-    """Bytes of CuPy's pool, which takes them back in the order of the stream they were made for."""
+    """Bytes of CuPy's pool, freed in the order of the stream that they were allocated for."""
 
     __slots__ = ("owner", "pointer")
 
@@ -136,11 +136,11 @@ class _Loaded(dict[str, LoadedKernel]):
 
 class _Graph:
     def __init__(self, graph: Any) -> None:
-        self.launch: Callable[[], object] = graph.launch  # a method of CuPy's: no call in between
+        self.launch: Callable[[], object] = graph.launch  # CuPy's own method: no wrapper to call
 
 
 class _ThreadState(threading.local):
-    """What each thread has of its own: a table, a stream to record on, and whether it has CUDA's context."""
+    """State per thread: a table, a stream to record on, and whether it has CUDA's context."""
 
     ready: bool = False
     table: Table | None = None
@@ -149,7 +149,7 @@ class _ThreadState(threading.local):
 
 
 class CudaDevice(Interop):
-    """One GPU, seen by way of CuPy: its context, current stream, memory pool and cuBLAS handle."""
+    """One GPU through CuPy: its context, current stream, memory pool and cuBLAS handle."""
 
     def __init__(self, cupy: Any, number: int, cache: Cache) -> None:
         super().__init__(cupy, number)
@@ -193,7 +193,7 @@ class CudaDevice(Interop):
         return cubin
 
     def _function(self, handle: int) -> LoadedKernel:
-        """What a kernel takes; it may ask for all shared memory that a block can have."""
+        """The resources of a kernel; it is allowed all shared memory that a block can have."""
         function, value = ctypes.c_void_p(handle), ctypes.c_int()
         found = list[int]()
         for attribute in (_REGISTERS, _SHARED_SIZE):
@@ -229,7 +229,7 @@ class CudaDevice(Interop):
         try:
             run(self._point(local.recording, stream, products=products))
         except BaseException:
-            with suppress(RuntimeError):  # a broken recording; the error that broke it says more
+            with suppress(RuntimeError):  # the recording is broken; the error that broke it is raised
                 stream.end_capture()
             raise
         return _Graph(stream.end_capture())
@@ -248,7 +248,7 @@ class CudaDevice(Interop):
         return Table(**names)
 
     def _point(self, table: Table, stream: Any, *, products: bool) -> int:
-        """Have the commands of a table go to a stream."""
+        """Direct the commands of a table to a stream."""
         table.stream = int(stream.ptr) or None
         if products and self.has_cublas and not table.cublas:
             for field, address in self._cublas.items():
@@ -262,7 +262,7 @@ class CudaDevice(Interop):
 
     @cached_property
     def _cublas(self) -> Mapping[str, int]:
-        """Its functions; none if the library is missing."""
+        """The functions of cuBLAS; none if the library is missing."""
         try:
             import_module("cupy_backends.cuda.libs.cublas")  # loads the library that CuPy goes with
         except (ImportError, RuntimeError):
@@ -318,7 +318,7 @@ class CudaDevice(Interop):
 
 
 def architecture_for(capability: int) -> int:
-    """The newest architecture that NVRTC knows and the GPU runs: machine code runs within a major version."""
+    """The newest architecture that NVRTC supports and the GPU runs: machine code runs within a major version."""
     if capability < OLDEST:
         raise ToolchainError(
             f"found a GPU of compute capability {capability / 10}, expected at least {OLDEST / 10} (Ampere or newer)"
@@ -333,7 +333,7 @@ def architecture_for(capability: int) -> int:
 
 
 def _handle(modules: Sequence[Any], name: str) -> int:
-    """The kernel of a name, in whichever module it is."""
+    """The handle of a kernel by name, from whichever module has it."""
     for module in modules:
         try:
             return int(module.get_function(name).ptr)

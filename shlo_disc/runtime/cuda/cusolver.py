@@ -2,9 +2,9 @@
 # CuPy has no types here; nothing untyped leaves this module.
 """LAPACK's routines on batches of CuPy's arrays, by cuSOLVER and cuBLAS, in LAPACK's conventions.
 
-All of it is queued on CuPy's current stream; nothing waits and nothing is copied to the host. The functions are those
-of CuPy's bindings, which set the stream of their handle themselves. Matrices are by rows, the libraries count columns
-first: where the transposed problem has the same solution, it is solved in place, else matrices are transposed.
+All work is queued on CuPy's current stream, without synchronization or copies to the host. The functions are those of
+CuPy's bindings, which set the stream of their handle themselves. Matrices are row-major, the libraries column-major:
+where the transposed problem has the same solution, it is solved in place, else matrices are transposed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from shlo_disc.runtime.cuda.matrices import (
 )
 from shlo_disc.runtime.host_calls import Callee
 
-_BATCHED_LU = 128  # rows, per matrix of the batch, up to which cuBLAS's batches are faster than one by one
+_BATCHED_LU = 128  # rows, per matrix of the batch, up to which cuBLAS's batches are faster than a call per matrix
 
 PERMUTE = r"""
 extern "C" __global__ void pivots_to_permutation(const int* pivots, int* rows, long long count, long long steps,
@@ -57,7 +57,7 @@ _PERMUTE_THREADS = 128
 
 
 def bind_routine(libraries: CupyLibraries, routine: Routine, on_host: Callable[[Callee], Callee]) -> Callee:
-    """What computes a routine that `is_in_cusolver` of `lower_cuda/host_libraries.py`.
+    """The callee of a routine that `is_in_cusolver` of `lower_cuda/host_libraries.py`.
 
     cuSOLVER before CUDA 12.6 has no geev: then SciPy computes it, and a `RuntimeWarning` says so.
     """
@@ -77,9 +77,9 @@ def bind_routine(libraries: CupyLibraries, routine: Routine, on_host: Callable[[
 
 
 def _factor(lib: CupyLibraries, uplo: str, a: Any, factor: Any, info: Any) -> None:
-    """Cholesky's factor in place. By columns the transposed matrix is there, whose other triangle is this one.
+    """Compute Cholesky's factor in place. Column-major, the matrix is transposed, so the triangles are exchanged.
 
-    cuSOLVER may use the triangle that it does not fill.
+    cuSOLVER may use the triangle that it does not fill as workspace.
     """
     factor[...] = a
     n, count, fill = a.shape[-1], count_of(a), FILL[OTHER[uplo]]
@@ -102,7 +102,7 @@ def _potrf(lib: CupyLibraries, call: Routine, operands: Arrays, results: Arrays)
 
 
 def _cholesky(lib: CupyLibraries, call: Routine, operands: Arrays, results: Arrays) -> None:
-    """NaN everywhere where there is no factor, also where NaN is in it."""
+    """Compute factors; a matrix without one, or with NaN on the diagonal of its factor, gives NaN everywhere."""
     (a,), (factor,), cupy = operands, results, lib.cupy
     info = lib.empty(a.shape[:-2], np.int32)
     _factor(lib, call.options, a, factor, info)
@@ -112,7 +112,7 @@ def _cholesky(lib: CupyLibraries, call: Routine, operands: Arrays, results: Arra
 
 
 def _trsm(lib: CupyLibraries, call: Routine, operands: Arrays, results: Arrays) -> None:
-    """By columns, `op(a) x = b` is `x^T op(a)^T = b^T`: the other side and the other triangle, the same operation."""
+    """Column-major, `op(a) x = b` is `x^T op(a)^T = b^T`: the other side and the other triangle, the same operation."""
     (a, b), (x,), (side, uplo, trans, diag) = operands, results, call.options
     x[...] = b
     rows, columns = b.shape[-2:]
@@ -182,7 +182,7 @@ def _ormqr(lib: CupyLibraries, call: Routine, operands: Arrays, results: Arrays)
 
 
 def _permute(lib: CupyLibraries, _: Routine, operands: Arrays, results: Arrays) -> None:
-    """Interchanges of rows, from 0, as the order that they leave behind: one thread for each matrix, as in jaxlib."""
+    """The permutation that interchanges of rows, from 0, result in: one thread for each matrix, as in jaxlib."""
     (pivots,), (rows,) = operands, results
     rows[...] = lib.cupy.arange(rows.shape[-1], dtype=np.int32)
     count = math.prod(rows.shape[:-1])

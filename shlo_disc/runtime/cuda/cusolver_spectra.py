@@ -24,7 +24,7 @@ from shlo_disc.runtime.cuda.matrices import (
     put_rows,
 )
 
-# What is fastest at which size, by the choices that jaxlib and JAX make.
+# The sizes at which each method is the fastest, by the choices that jaxlib and JAX make.
 BATCHED_JACOBI = 32  # rows and columns that cuSOLVER's batched Jacobi methods take
 JACOBI = 1024  # rows and columns up to which the Jacobi method finds singular values faster than QR iterations
 
@@ -36,9 +36,9 @@ _TO_COMPLEX: Mapping[str, str] = {
 
 
 def gesvd(lib: CupyLibraries, call: Routine, operands: Arrays, results: Arrays) -> None:
-    """QR iterations, which take no matrix that is wider than high.
+    """Singular values by QR iterations, which take no matrix with more columns than rows.
 
-    By columns, the memory of a wide one is its transpose `v* s u^T`, so its left vectors by columns are v^H by rows.
+    Column-major, a wide one is its transpose `v* s u^T`, so its left vectors, column-major, are v^H, row-major.
     """
     (a,), job = operands, call.options
     s, info = results[0], results[-1]
@@ -68,7 +68,7 @@ def gesvd(lib: CupyLibraries, call: Routine, operands: Arrays, results: Arrays) 
 
 @contextmanager
 def _parameters(create: Callable[[], int], destroy: Callable[[int], None]) -> Generator[int]:
-    """A structure of the host; who has queued a call needs it no more."""
+    """A structure on the host, which is not needed once the calls are queued."""
     made = create()
     try:
         yield made
@@ -85,7 +85,7 @@ def gesdd(lib: CupyLibraries, call: Routine, operands: Arrays, results: Arrays) 
         return
     x, s, info = by_columns(a), results[0], results[-1]
     is_batch = count > 1 and max(m, n) <= BATCHED_JACOBI
-    is_full = is_batch or job == "A"  # batches have all vectors
+    is_full = is_batch or job == "A"  # batched functions compute all vectors
     u = lib.empty((count, m if is_full else min(m, n), m), a.dtype)
     v = lib.empty((count, n if is_full else min(m, n), n), a.dtype)
     jobs: tuple[int, ...] = (VECTORS["N" if job == "N" else "V"],)
@@ -111,7 +111,7 @@ def gesdd(lib: CupyLibraries, call: Routine, operands: Arrays, results: Arrays) 
 
 
 def syevd(lib: CupyLibraries, call: Routine, operands: Arrays, results: Arrays) -> None:
-    """Batches of small matrices by the Jacobi method."""
+    """Eigenvalues of symmetric or Hermitian matrices; batches of small ones by the Jacobi method."""
     (a,), (job, uplo) = operands, call.options
     values, info = results[-2:]
     if not a.size:
@@ -136,7 +136,7 @@ def syevd(lib: CupyLibraries, call: Routine, operands: Arrays, results: Arrays) 
 
 
 def geev(lib: CupyLibraries, call: Routine, operands: Arrays, results: Arrays) -> None:
-    """Right vectors or none. Matrices that are not finite have the info -4 and NaN everywhere, as on the host."""
+    """Eigenvalues, with right vectors or none. Matrices that are not finite give info -4 and NaN, as on the host."""
     (a,), job, cupy = operands, call.options[1], lib.cupy
     *values, info = results
     taken = values.pop() if job == "V" else None
@@ -165,7 +165,7 @@ def geev(lib: CupyLibraries, call: Routine, operands: Arrays, results: Arrays) -
             vector,
             n,
             own,
-        )  # no left vectors go where right ones do
+        )  # left vectors are not computed: their address does not matter
 
     handle = cupy.cuda.device.get_cusolver_handle()
     with _parameters(lib.solver.createParams, lib.solver.destroyParams) as parameters:
@@ -187,7 +187,7 @@ def geev(lib: CupyLibraries, call: Routine, operands: Arrays, results: Arrays) -
 
 
 def _unpacked(cupy: Any, columns: Any, imaginary: Any) -> Any:
-    """A pair of conjugate eigenvectors is in two columns: the real and the imaginary part of the first."""
+    """Complex eigenvectors: two columns hold the real and imaginary part of the first of a conjugate pair."""
     before, behind = cupy.roll(columns, 1, axis=-1), cupy.roll(columns, -1, axis=-1)
     real = cupy.where(imaginary < 0, before, columns)
     return real + 1j * cupy.where(imaginary > 0, behind, cupy.where(imaginary < 0, -columns, 0))

@@ -1,4 +1,4 @@
-"""What the runtime needs of a GPU: CuPy gives it on a real one, the tests' emulator on none."""
+"""The interface of a GPU: CuPy implements it on a real one, the tests' emulator without one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class LoadedKernel:
-    """A loaded kernel: its handle for `cuLaunchKernel`, and what one block of it takes."""
+    """A loaded kernel: its handle for `cuLaunchKernel`, and the resources of one block."""
 
     handle: int
     registers: int  # per thread
@@ -38,9 +38,9 @@ class LoadedKernel:
 
 
 class DeviceArray(NamedTuple):
-    """A C-contiguous array on the device: where it starts, what it is, and the object that keeps it alive.
+    """A C-contiguous array on the device: its address, shape and dtype, and the object that keeps it alive.
 
-    The owner is None if it is the array that was imported. (A call makes many of these: a tuple is made fastest.)
+    The owner is None if it is the array that was imported. (A call creates many of these: a tuple is the fastest.)
     """
 
     pointer: int
@@ -76,7 +76,7 @@ class Device(Protocol):
 
     @property
     def has_cublas(self) -> bool:
-        """Whether products can be computed; looks for cuBLAS when it is first asked."""
+        """Whether cuBLAS can compute products; it is searched for at the first access."""
         ...
 
     def load(self, files: Sequence[SourceFile], names: Sequence[str], index: IndexType) -> Mapping[str, LoadedKernel]:
@@ -84,41 +84,41 @@ class Device(Protocol):
         ...
 
     def table(self, *, products: bool) -> int:
-        """The address of a `cuda_table.Table` for the current stream; with cuBLAS if there are `products`.
+        """The address of a `table.Table` for the current stream; with cuBLAS if there are `products`.
 
-        It is valid in this thread until it asks again.
+        It is valid in this thread until its next call of this method.
         """
         ...
 
     def allocate(self, size: int) -> DeviceMemory:
-        """`size` bytes (0 too), aligned to 256, with anything in them."""
+        """`size` bytes (0, too), aligned to 256, uninitialized."""
         ...
 
     def upload(self, data: bytes) -> DeviceMemory:
-        """A constant, on the device."""
+        """A copy of constant data on the device."""
         ...
 
     def download(self, pointer: int, size: int) -> bytes:
-        """Bytes of the device, after everything that the current stream has to do before."""
+        """Bytes of the device, after the current stream has completed its queued work."""
         ...
 
     def known(self, array: object) -> DeviceArray | None:
-        """What `import_array` found before, if that still holds; None if it has to be asked."""
+        """The result of an earlier `import_array`; None if there is none, or it is no longer valid."""
         ...
 
     def import_array(self, array: object) -> DeviceArray:
-        """See an array (NumPy's, JAX's, or one with DLPack) on this device, ready on the current stream.
+        """View an array (NumPy's, JAX's, or one with DLPack) on this device, ready on the current stream.
 
-        Without a copy if it is on this device and C-contiguous. Raises `ArgumentTypeError` if it cannot be reached.
+        Without a copy if it is on this device and C-contiguous. Raises `ArgumentTypeError` if it is not accessible.
         """
         ...
 
     def writable(self, array: object) -> DeviceMemory | None:
-        """The memory of an array of the device's own library, which may be written; None of anything else's."""
+        """The memory of an array of the device's own library, which may be written; None for other arrays."""
         ...
 
     def copy(self, pointer: int, size: int) -> DeviceMemory:
-        """Fresh memory with the bytes that begin there."""
+        """Fresh memory with a copy of the bytes at an address."""
         ...
 
     def export_array(self, memory: DeviceMemory, shape: tuple[int, ...], dtype: str) -> Any:
@@ -130,23 +130,23 @@ class Device(Protocol):
         ...
 
     def as_array(self, value: object) -> Any:
-        """What a function on such arrays returned, as such an array."""
+        """Convert what a user's function returned to an array of the device's own library."""
         ...
 
     def bind_fft(self, transform: Transform, rank: int) -> Callee:
-        """What computes a Fourier transform of the last `rank` dimensions of such an array, on the current stream."""
+        """A function that transforms the last `rank` dimensions of such an array, on the current stream."""
         ...
 
     def bind_routine(self, routine: Routine) -> Callee:
-        """What computes a routine that `is_in_cusolver` of such arrays, on the current stream."""
+        """A function that computes a routine that `is_in_cusolver` of such arrays, on the current stream."""
         ...
 
     def on_host(self, callee: Callee) -> Callee:
-        """What computes with NumPy's arrays, as something that takes such arrays."""
+        """Wrap a function of NumPy arrays as one of such arrays."""
         ...
 
     def hold(self, owners: Sequence[object]) -> None:
-        """Keep the owners of imported arrays alive until the current stream has done what it has been given."""
+        """Keep the owners of imported arrays alive until the current stream has completed its queued work."""
         ...
 
     def capture(self, run: Callable[[int], None], *, products: bool) -> Graph:
@@ -158,10 +158,10 @@ class Device(Protocol):
     ) -> tuple[object, ...]:
         """Run on the stream of the arrays' library; the results are arrays of that library.
 
-        The arrays `like` count as well, but are not given to `run`.
+        The arrays `like` count as arguments, but are not passed to `run`.
         """
         ...
 
     def explain_error(self, code: int) -> str:
-        """What a code other than 0 means that a function of the table returned."""
+        """The meaning of a nonzero code that a function of the table returned."""
         ...

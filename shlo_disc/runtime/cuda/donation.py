@@ -14,7 +14,7 @@ from shlo_disc.runtime.interop import dtype_of
 def take_on_device(
     device: Device, donations: Sequence[Donation], given: Sequence[object], bound: Sequence[DeviceArray]
 ) -> Mapping[int, DeviceMemory]:
-    """The memory to overwrite, by the number of the argument. `bound` is what a call was `given`, on the device."""
+    """The memory to overwrite, by argument number. `bound` are the `given` arrays on the device."""
     found = dict[int, DeviceMemory]()
     sizes = [math.prod(array.shape) * dtype_of(array.dtype).itemsize for array in bound]
     spans = [(array.pointer, array.pointer + size) for array, size in zip(bound, sizes, strict=True)]

@@ -79,7 +79,7 @@ class GpuDriver(Protocol):
         ...
 
     def run(self, table: int, call: GpuCall) -> None:
-        """Queue everything through the table at an address."""
+        """Queue all commands through the table at an address."""
         ...
 
 
@@ -91,7 +91,7 @@ class GpuHostDriver:
     def __init__(self, artifact: Artifact, program: LoadedProgram, device: Device) -> None:
         self._artifact, self._explain = artifact, device.explain_error
         self._host_calls = calls_on_device(artifact, device)
-        self._program = program  # the functions live as long as it does
+        self._program = program  # keeps the functions loaded
         self._plan = program.function("shlo_plan", ctypes.c_int64)
         self._run = program.function("shlo_run", ctypes.c_int64)
 
@@ -121,7 +121,7 @@ class GpuVm:
     kind: Literal["c", "vm"] = "vm"
 
     def __init__(self, artifact: Artifact, device: Device, observe: Observer | None = None) -> None:
-        """`observe` sees every step after it ran, and all buffers as arrays."""
+        """`observe` gets every step after it ran, and all buffers as arrays."""
         self._artifact, self._fetch, self._explain = artifact, device.download, device.explain_error
         self._host_calls, self._observe = calls_on_device(artifact, device), observe
 
@@ -164,7 +164,7 @@ def is_wide(artifact: Artifact, symbols: Mapping[str, int]) -> bool:
 
 
 def _labels(steps: Sequence[Step]) -> Iterator[str]:
-    """What every command of the generated text is, in its order."""
+    """Descriptions of the commands of the generated text, in its order."""
     for step in steps:
         match step:
             case Choice(_, variants):
@@ -188,7 +188,7 @@ def _labels(steps: Sequence[Step]) -> Iterator[str]:
 
 
 def _parts(command: Command) -> tuple[Command, ...]:
-    """A product may turn out to be a fill, which has a number of its own."""
+    """The numbered commands of a command: a product may turn out to be a fill, which has a number of its own."""
     return (Fill(command.c, 0), command) if isinstance(command, Product) else (command,)
 
 

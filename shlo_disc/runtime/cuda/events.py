@@ -1,6 +1,6 @@
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 # CuPy has no types here; nothing untyped leaves this module.
-"""Events on CUDA's streams: how long arrays of other libraries are held, and what the results of a call wait for."""
+"""CUDA events: arrays of other libraries are held until one completes, and users of results wait for one."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from typing import Any
 
 
 class _ThreadEvents(threading.local):
-    """What each thread has of its own."""
+    """State per thread."""
 
     last: Any = None  # the event of its last `hold`, if that needed one
 
 
 class Events:
-    """Those of one GPU. An event that came is recorded again: making one costs as much as recording it twice."""
+    """The events of one GPU. A completed one is recorded again: creating one costs as much as recording it twice."""
 
     def __init__(self, cupy: Any) -> None:
         self._cupy, self._own = cupy, cupy.ndarray
         self._local = _ThreadEvents()
         self._lock = threading.Lock()
-        self._held: deque[tuple[Any, Sequence[object]]] = deque()  # events that did not come yet, when last asked
+        self._held: deque[tuple[Any, Sequence[object]]] = deque()  # events that were not complete at the last query
         self._free: list[Any] = []
 
     def hold(self, owners: Sequence[object]) -> None:
-        """Keep owners until the current stream has done what it was given.
+        """Keep owners alive until the current stream has completed its queued work.
 
-        CuPy's own arrays are freed in the order of the stream; those of others wait here for an event.
+        CuPy's own arrays are freed in the order of the stream; those of others are held here until an event completes.
         """
         own = self._own
         foreign = [owner for owner in owners if not isinstance(owner, own)]
@@ -56,7 +56,7 @@ class Events:
         return event
 
     def _let_go(self) -> None:
-        """A stream that waits for an event keeps to the moment at which it was told to: it may be recorded anew."""
+        """Reuse completed events: a stream that waits for one is not affected if it is recorded again."""
         with self._lock:
             while self._held and self._held[0][0].done:
                 self._free.append(self._held.popleft()[0])

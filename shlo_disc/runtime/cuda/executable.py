@@ -38,9 +38,9 @@ _ALIGNED = 16  # bytes that one vectorized access moves
 
 @dataclass(frozen=True, slots=True)
 class _GpuPlan:
-    """What a call needs that depends on its sizes alone; and the choices, by which arguments are not aligned."""
+    """What a call needs that depends on its sizes alone; and the choices, by the set of misaligned arguments."""
 
-    number: int  # of no other plan of the program, whatever is bound
+    number: int  # unique among the program's plans, whatever is bound
     sizes: Sizes
     signature: tuple[int, ...]  # all sizes
     index: IndexType
@@ -50,7 +50,7 @@ class _GpuPlan:
 
 @dataclass(slots=True)
 class _Tally:
-    """Calls, those with bound arguments too."""
+    """The number of calls, also those with bound arguments."""
 
     count: int = 0
 
@@ -92,13 +92,13 @@ class GpuExecutable:
         self._calls = _Tally()
         self._empty = device.allocate(0)  # where there are no temporaries
         self._brought = tuple(
-            [  # what a call brings
+            [  # the arguments that a call supplies
                 (argument, dtype, argument.dtype, len(argument.shape))
                 for argument, dtype in zip(artifact.arguments, self._dtypes, strict=True)
             ]
         )
         self._places: Sequence[int] = range(len(self._dtypes))  # their numbers
-        self._owners: tuple[object, ...] = ()  # what keeps that which is bound, if it is not the device's own
+        self._owners: tuple[object, ...] = ()  # keep bound arrays alive that are not the device's own
         self.held: Mapping[int, DeviceArray] = {}  # what is bound, by number
         self.given: Mapping[int, Span] = {}
         self.like: tuple[Any, ...] = ()  # a bound array of the library whose arrays the results should be
@@ -110,7 +110,7 @@ class GpuExecutable:
         Returns arrays of the device's library.
 
         Takes C-contiguous arrays on the device as they are, copies others there. All temporaries are one allocation;
-        each result is one of its own, so that who keeps one does not keep the others, or a donated argument's.
+        each result has its own or that of a donated argument, so that keeping one does not keep the others.
         """
         device = self.device
         bound = self._bind(arrays)
@@ -146,14 +146,14 @@ class GpuExecutable:
     def _take(
         self, bound: Sequence[DeviceArray], arrays: Sequence[Any]
     ) -> tuple[Sequence[DeviceArray], Mapping[int, DeviceMemory], Mapping[int | None, DeviceMemory]]:
-        """The arrays as the call reads them; the memory of those that it overwrites, by their numbers; by results'."""
+        """The arrays as the call reads them; the memory that it overwrites, by argument and by result number."""
         taken = take_on_device(self.device, self.artifact.donations, self._among(arrays), self._among(bound))
         every = zip(self._places, bound, strict=True)
         used = [one._replace(pointer=taken[k].pointer) if k in taken else one for k, one in every]
         return used, taken, {one.result: taken[one.argument] for one in self.artifact.donations}
 
     def _queue(self, key: tuple[int, ...], call: GpuCall) -> None:
-        """Run a call whose commands are not recorded yet: record them if it has come with this key before."""
+        """Run a call whose commands are not recorded yet; record them if its key has come often enough."""
 
         def run(table: int) -> None:
             self._driver.run(table, call)
@@ -177,9 +177,9 @@ class GpuExecutable:
         *,
         of_jax: bool = False,
     ) -> tuple[object, ...]:
-        """Run this, or `run`, and return arrays of the library that the arguments came from, as the device knows it.
+        """Run this, or `run`, and return arrays of the library that the arguments came from.
 
-        Arguments that are bound count too, which `of_jax` says of arrays on the host.
+        Arguments that are bound count, too: here by `like`; `of_jax` is for arrays on the host.
         """
         del of_jax
         return self.device.mirror(run or self, arrays, self.like)
@@ -190,13 +190,13 @@ class GpuExecutable:
         refuse_donated(artifact, given)
         held = {k: self._import(artifact.arguments[k], self._dtypes[k], given[k]) for k in sorted(given)}
         check_sizes(artifact, {k: one.shape for k, one in held.items()})
-        if held:  # what is copied is there before another stream reads it
+        if held:  # copies are complete before another stream reads them
             self.device.download(next(iter(held.values())).pointer, 0)
         bound = copy(self)
         bound.held = {k: one if one.owner is not None else one._replace(owner=given[k]) for k, one in held.items()}
         bound._places = [k for k in range(len(artifact.arguments)) if k not in held]  # noqa: SLF001  (a copy of ours)
         bound._brought = tuple([self._brought[k] for k in bound._places])  # noqa: SLF001
-        bound._plans = {}  # noqa: SLF001  (those of other bound arrays know their sizes)
+        bound._plans = {}  # noqa: SLF001  (plans depend on the sizes of bound arrays)
         lent = any(self.device.writable(one.owner) is None for one in bound.held.values())
         bound._owners = (bound.held,) if lent else ()  # noqa: SLF001
         bound.given = {k: span_of(given[k]) for k in held}
@@ -210,7 +210,7 @@ class GpuExecutable:
 
     @property
     def kept(self) -> tuple[Span, ...]:
-        """Where the bound arrays are: all of them are read."""
+        """The spans of the bound arrays: all of them are read."""
         return tuple(self.given.values())
 
     @property
@@ -220,11 +220,11 @@ class GpuExecutable:
 
     @property
     def bound_memory(self) -> BoundMemory:
-        """What the bound arguments take."""
+        """The memory of the bound arguments."""
         return bound_memory(self.artifact, self.given, self.kept)
 
     def prepared(self, argument: Argument, value: Any) -> Any:
-        """An array as the program takes it, to be bound in several parts, each of which copies it to the device."""
+        """An array converted to what the program takes, to be bound in several parts, each of which copies it."""
         return value if kind_of(value) in _OTHER_LIBRARIES else conform_one(argument, dtype_of(argument.dtype), value)
 
     @property
@@ -239,7 +239,7 @@ class GpuExecutable:
         return self._plan(self._bind(arrays), arrays).sizes.arena_bytes
 
     def copied(self, argument: Argument, value: Any) -> Any:
-        """An array of the caller's as this program would take it, in memory of its own on the device."""
+        """A copy of a caller's array on the device, converted to what this program takes."""
         dtype = dtype_of(argument.dtype)
         found = self._import(argument, dtype, value)
         memory = self.device.copy(found.pointer, math.prod(found.shape) * dtype.itemsize)
@@ -259,21 +259,21 @@ class GpuExecutable:
         return np.frombuffer(bytearray(data), dtype).reshape(found.shape)
 
     def explain_dispatch(self, sizes: Mapping[str, int]) -> str:
-        """Products have no schedules here. Raises `ShloDiscError`."""
+        """Raise `ShloDiscError`: products have no schedules on a GPU."""
         del sizes
         raise ShloDiscError("found a program on a GPU, expected one whole program on the CPU")
 
     def read(self, value: Any) -> int:
-        """The only element of an integer. One that is on the device is waited for."""
+        """The only element of an integer array; waits for it if it is on the device."""
         return int(np.asarray(self._on_host(value)).reshape(-1)[0])
 
     def settled(self, argument: Argument, value: Any, *, is_read: bool) -> Any:
-        """An array that many calls take: where its elements are read it is on the host, and nobody waits for them."""
+        """An array that many calls take; on the host if its elements are read, so that no call waits for them."""
         del argument
         return self._on_host(value) if is_read else value
 
     def _on_host(self, array: Any) -> Any:
-        """An array where its elements are read without waiting; one that is on the device is waited for."""
+        """An array whose elements can be read on the host; waits for one that is on the device."""
         if kind_of(array) not in _OTHER_LIBRARIES:
             return array
         return self.download(array)
@@ -293,14 +293,14 @@ class GpuExecutable:
     # -- arguments
 
     def _among(self, brought: Sequence[Any]) -> Sequence[Any]:
-        """What a call brings among what is bound, by number; the latter as it is on the device."""
+        """All arguments by number: those that a call supplies, and bound ones as they are on the device."""
         if not self.held:
             return brought
         every: dict[int, Any] = {**self.held, **dict(zip(self._places, brought, strict=True))}
         return [every[k] for k in range(len(every))]
 
     def _bind(self, arrays: Sequence[Any]) -> list[DeviceArray]:
-        """The arrays that a call brings, on the device."""
+        """The arrays that a call supplies, on the device."""
         if len(arrays) != len(self._brought):
             check_count(self.artifact, arrays, self.held)
         known = self.device.known
@@ -330,9 +330,9 @@ class GpuExecutable:
     # -- plans
 
     def _plan(self, brought: Sequence[DeviceArray], arrays: Sequence[Any]) -> _GpuPlan:
-        """The plan for the shapes of the arguments and what is read from them; what came before is known to be right.
+        """The plan for the shapes of the arguments and the sizes read from them; a known plan needs no more checks.
 
-        `arrays` are what is `brought`: of those that are on the host, elements are read there.
+        `brought` are the `arrays` on the device; elements of arrays on the host are read there.
         """
         shapes = tuple([array.shape for array in brought])
         if not self.artifact.unbacked_sizes:
@@ -347,7 +347,7 @@ class GpuExecutable:
     def _new_plan(
         self, key: tuple[tuple[int, ...], ...], bound: Sequence[DeviceArray], read: tuple[int, ...]
     ) -> _GpuPlan:
-        """Check the sizes, and find all others."""
+        """Check the sizes, and compute all others from them."""
         artifact, shapes = self.artifact, [one.shape for one in bound]
         check_sizes(artifact, dict(enumerate(shapes)), self.held)
         raw = (*(shapes[argument][axis] for argument, axis in artifact.raw), *read)
@@ -363,7 +363,7 @@ class GpuExecutable:
         return plan
 
     def _read(self, size: UnbackedSize, bound: Sequence[DeviceArray], arrays: Sequence[Any]) -> int:
-        """An element of an argument. One that is on the device is waited for."""
+        """An element of an argument; waits for it if it is on the device."""
         number, dtype = size.argument, self._dtypes[size.argument]
         if not isinstance(arrays[number], DeviceArray) and kind_of(arrays[number]) not in _OTHER_LIBRARIES:
             return int(np.asarray(arrays[number]).reshape(-1)[size.element])

@@ -1,10 +1,9 @@
-"""Recorded commands (CUDA graphs), for calls that come back with the same sizes and the same memory.
+"""Recorded commands (CUDA graphs), for calls that repeat with the same sizes and the same memory.
 
-A graph holds addresses. Two other ways around that were left aside: memory of the graph's own for every argument and
-result costs a copy of each at every call, also of all weights; and patching the addresses in its nodes costs about what
-launching the kernels costs. So a graph is found by sizes and addresses together. In a loop these repeat: weights stay
-where they are, and the memory pool gives back what the last call let go. A call whose addresses never come back pays
-for one look-up.
+A graph holds addresses. Two alternatives were rejected: memory of the graph's own for every argument and result costs a
+copy of each at every call, also of all weights; and patching the addresses in its nodes costs about what launching the
+kernels costs. So the key of a graph is sizes and addresses together. In a loop these repeat: weights stay where they
+are, and the memory pool returns what the last call released. A call whose addresses never repeat pays for one look-up.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _CALLS_BEFORE = 2  # capturing and instantiating costs more than a few calls
 
 
 class GraphCache:
-    """Graphs by key; those used last are kept."""
+    """Graphs by key; the least recently used ones are dropped."""
 
     def __init__(self, kept: int = _KEPT, watched: int = _WATCHED) -> None:
         self._kept, self._watched = kept, watched
@@ -40,7 +39,7 @@ class GraphCache:
             return found
 
     def find(self, key: Hashable, capture: Callable[[], Graph]) -> Graph | None:
-        """The same, captured when the key comes for the third time; None if it has to be run the usual way."""
+        """The same, captured when the key comes for the third time; None if the call has to run without a graph."""
         if (found := self.get(key)) is not None:
             return found
         with self._lock:

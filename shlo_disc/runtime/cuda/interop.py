@@ -1,6 +1,6 @@
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 # CuPy, JAX and Torch have no types here; nothing untyped leaves this module.
-"""Arrays of CuPy, JAX, Torch and NumPy on a GPU: in without a copy, and out as arrays of the arguments' library."""
+"""Arrays of CuPy, JAX, Torch and NumPy on a GPU: import without a copy, and export to the arguments' library."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from shlo_disc.runtime.host_calls import Callee
 from shlo_disc.runtime.interop import Array, as_numpy, kind_of
 
 _HOST_DEVICES = frozenset({1, 3})  # DLDeviceType: CPU, CUDA host
-_SEEN = 4096  # JAX arrays that are remembered
+_SEEN = 4096  # JAX and CuPy arrays that are remembered
 _SHARDINGS = 64  # of JAX, that are known to be this GPU
 
 Library = Literal["cupy", "jax", "torch", "numpy"]
@@ -46,7 +46,7 @@ class _ForeignStream:
 
 
 class Interop:
-    """How a GPU sees arrays of other libraries."""
+    """Import and export of other libraries' arrays on a GPU."""
 
     def __init__(self, cupy: Any, number: int) -> None:
         self.cupy, self.number = cupy, number
@@ -58,7 +58,7 @@ class Interop:
         self.hold = self._events.hold
 
     def known(self, array: Any) -> DeviceArray | None:
-        """What was remembered of an array. CuPy's may change their shape, JAX's (which were ready) be given away."""
+        """The remembered view of an array. CuPy's may change their shape, JAX's (which were ready) may be deleted."""
         seen = self._seen.get(id(array))
         if seen is None or seen[0]() is not array:
             return None
@@ -80,16 +80,16 @@ class Interop:
         return self._from_host(as_numpy(array))
 
     def view(self, pointer: int, shape: tuple[int, ...], dtype: np.dtype[np.generic], owner: object) -> Any:
-        """Memory as an array of CuPy's."""
+        """View memory as a CuPy array."""
         memory = self.cupy.cuda.UnownedMemory(pointer, math.prod(shape) * dtype.itemsize, owner, self.number)
         return self.cupy.ndarray(shape, dtype, self.cupy.cuda.MemoryPointer(memory, 0))
 
     def as_array(self, value: object) -> Any:
-        """An array of CuPy's, as it is, or from anything that CuPy takes."""
+        """A CuPy array as it is, or one made from anything that CuPy takes."""
         return self.cupy.asarray(value)
 
     def bind_fft(self, transform: Transform, rank: int) -> Callee:
-        """Transforms by cuFFT. Several dimensions to real numbers go one by one: only the last one is symmetric."""
+        """Transforms by cuFFT. Those to real numbers treat the last dimension apart: only that one is symmetric."""
         fft = cast("Any", import_module("cupyx.scipy.fft"))
 
         def compute(operands: Sequence[Any], results: Sequence[Any]) -> None:
@@ -115,7 +115,7 @@ class Interop:
         return bind_routine(open_libraries(self.cupy), routine, self.on_host)
 
     def on_host(self, callee: Callee) -> Callee:
-        """Operands are copied to the host and results back; both wait for the current stream."""
+        """Wrap a callee: operands are copied to the host and results back; both wait for the current stream."""
 
         def compute(operands: Sequence[Any], results: Sequence[Any]) -> None:
             found = [np.empty(result.shape, result.dtype) for result in results]
@@ -126,7 +126,7 @@ class Interop:
         return compute
 
     def _remember(self, array: Any, found: DeviceArray) -> None:
-        """Weights come at every call: where they are is asked once."""
+        """Cache the view of an array: weights come at every call."""
         if len(self._seen) >= _SEEN:
             self._seen = {}
         self._seen[id(array)] = (weakref.ref(array), DeviceArray(found.pointer, found.shape, found.dtype, None))
@@ -134,10 +134,10 @@ class Interop:
     def mirror(
         self, run: Callable[[Sequence[Any]], tuple[Any, ...]], arrays: Sequence[Any], like: tuple[Any, ...] = ()
     ) -> tuple[object, ...]:
-        """Run as the library of the arguments does.
+        """Run, and return arrays of the library of the arguments.
 
         Torch: on its current stream, so that both agree on when memory is free. JAX: its results wait for ours by an
-        event. NumPy arrays alone come back as NumPy arrays; if one argument is on the GPU, so are the results.
+        event. If all arguments are NumPy arrays, so are the results; if one is on the GPU, so are the results.
         """
         match library_of(frozenset(map(type, (*arrays, *like) if like else arrays))):
             case "torch":
@@ -166,10 +166,10 @@ class Interop:
         return found
 
     def _of_jax(self, array: Any) -> DeviceArray:
-        """JAX's arrays do not change: one that came before when it was computed is where it was, on any stream.
+        """View a JAX array. It is immutable: if it was ready when imported before, its address is valid on any stream.
 
-        What is seen for the first time is held by DLPack until our work is done, so that JAX cannot give its memory
-        away (donate it); later only the array itself is.
+        At the first import DLPack holds the array until our work is done, so that JAX cannot donate its memory; later
+        only the array itself is held.
         """
         sharding = array.sharding
         if self._shardings.get(id(sharding)) is not sharding:
@@ -219,7 +219,7 @@ def _name(dtype: np.dtype[Any]) -> str:
 
 @lru_cache(maxsize=256)
 def library_of(types: frozenset[type]) -> Library:
-    """Whose arrays the results should be: of the first of JAX, Torch, CuPy that some argument is of, else NumPy's.
+    """The library of the results: the first of JAX, Torch, CuPy that an argument belongs to, else NumPy.
 
     >>> library_of(frozenset({int, np.ndarray}))
     'numpy'

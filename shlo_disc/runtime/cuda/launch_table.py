@@ -1,4 +1,4 @@
-"""Which variant of every choice is the fastest at the sizes of a call.
+"""Select the fastest variant of every choice at the sizes of a call.
 
 A kernel is timed by an occupancy cost model as in TSCompiler (Luo et al., "TSCompiler: efficient compilation framework
 for dynamic-shape models", 2024): by how many blocks a multiprocessor holds, how many full waves of them run, and what
@@ -15,13 +15,13 @@ the last wave leaves idle.
                           + (both(latency, ceil(rest / multiprocessors) * cycles) if rest else 0)
     both(a, b) = max(a, b) in kernels that load ahead, else (a^1.5 + b^1.5)^(2/3)
 
-What blocks wait for and what they keep busy overlap less the closer the two are: blocks of a wave wait and load in
-step, and memory answers later the busier it is. The exponent is fitted to kernels on an H100 (docs/how-to/cuda.md).
+Latency and busy time overlap less the closer the two are: blocks of a wave wait and load in step, and the latency of
+memory grows with its load. The exponent is fitted to kernels on an H100 (docs/how-to/cuda.md).
 
-`cycles` and `latency` of a block come with the launch (see `artifact.GridLaunch`); a variant takes the sum of its
+`cycles` and `latency` of a block come with the launch (see `host_ir.GridLaunch`); a variant takes the sum of its
 commands. Variants themselves are BladeDISC's speculation (Zheng et al., "BladeDISC: Optimizing Dynamic Shape Machine
-Learning Workloads via Compiler Approach", SIGMOD 2023): schedules compiled ahead for what sizes may turn out to be,
-each under a guard. A product of cuBLAS is estimated from the tiles that it has.
+Learning Workloads via Compiler Approach", SIGMOD 2023): schedules compiled ahead for possible sizes, each under a
+guard. The time of a cuBLAS product is estimated from cuBLAS's tiles.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.steps import leaves, slots_of
 from shlo_disc.size_expr import SizeExpr, SizeTable
 
-OVERHEAD = 2500  # cycles between two kernels that wait for each other
+OVERHEAD = 2500  # cycles between two dependent kernels
 BYTES_PER_CYCLE = 13  # of global memory, per multiprocessor, as the kernels' own costs assume
-OVERLAP = 1.5  # of waiting and working: 1 is none, infinity is the longer of the two
+OVERLAP = 1.5  # of latency and busy time: 1 is none (the sum), infinity is the longer of the two
 RESERVED_SHARED = 1024  # bytes that CUDA takes per block
-REGISTER_UNIT = 256  # registers are given to warps in such pieces
+REGISTER_UNIT = 256  # registers are allocated to warps in such units
 WARP = 32
 MOST_THREADS, MOST_BLOCKS = 1024, 2**31 - 1
 
@@ -53,7 +53,7 @@ _RATES: Mapping[tuple[str, int], int] = {
     ("f32", 2): 2048, ("tf32", 4): 1024, ("f32", 4): 128, ("f64", 8): 128, ("f32", 8): 32, ("f64", 16): 32,
 }  # fmt: skip
 _TILES = ((256, 128, 0.80), (128, 128, 0.75), (128, 64, 0.65), (64, 64, 0.5))  # rows, columns, share of the rate
-_SPLIT_DEPTH = 512  # cuBLAS splits sums this long, when there are too few tiles
+_SPLIT_DEPTH = 512  # depth of a part when cuBLAS splits sums (split-K), where there are too few tiles
 _PRODUCT_LATENCY = 3000
 
 _RELATIONS: Mapping[str, Callable[[int, int], bool]] = {"==": operator.eq, "<=": operator.le, ">=": operator.ge}
@@ -115,7 +115,7 @@ def _overlapped(latency: float, busy: float) -> float:
 
 
 def product_cycles(limits: Limits, product: Product, sizes: tuple[int, int, int, int]) -> float:
-    """How long cuBLAS takes for m, n, k and a batch, if it picks the best of its tiles; at least what memory takes."""
+    """The cycles of cuBLAS for m, n, k and a batch, if it picks the best of its tiles; at least those of memory."""
     m, n, k, batch = sizes
     itemsize = dtype_of(product.dtypes[0]).itemsize
     rate = _RATES.get((product.compute, itemsize), 64)
@@ -132,7 +132,7 @@ def product_cycles(limits: Limits, product: Product, sizes: tuple[int, int, int,
 
 @dataclass(frozen=True, slots=True)
 class _SizeValues:
-    """The values of an artifact's sizes in one call, found by object: hashes take longer."""
+    """The values of an artifact's sizes in one call, looked up by identity: hashing takes longer."""
 
     positions: Mapping[int, int]
     numbers: Sequence[int]
@@ -158,7 +158,7 @@ class LaunchTable:
         self._choices = [step for step in leaves(artifact.steps) if isinstance(step, Choice)]
         self._numbers = SizeTable(artifact.symbols)
         sizes = [*(size for choice in self._choices for size in _sizes(choice)), *(b.size for b in artifact.buffers)]
-        self._at = {id(size): self._numbers.add(size) for size in sizes}  # the artifact keeps them
+        self._at = {id(size): self._numbers.add(size) for size in sizes}  # the artifact keeps them alive
 
     def choose(self, symbols: Sequence[int], misaligned: Collection[int]) -> tuple[int, ...]:
         """The variant of every choice, by number. `misaligned` are arguments that do not start at 16 bytes."""

@@ -55,17 +55,17 @@ class CupyLibraries:
         getattr(self.blas, _LETTERS[x.dtype.name] + name)(handle, *arguments)
 
     def empty(self, shape: int | tuple[int, ...], dtype: object) -> Any:
-        """Fresh memory, which goes back to CuPy's pool in the order of the stream."""
+        """Fresh memory, which returns to CuPy's pool in the order of the stream."""
         return self.cupy.empty(shape, dtype)
 
     def places(self, x: Any) -> Any:
-        """The address of every matrix of a batch, in memory of the device."""
+        """The address of every matrix of a batch, as an array on the device."""
         start, step = x.data.ptr, math.prod(x.shape[1:]) * x.dtype.itemsize
         return self.cupy.arange(start, start + step * len(x), step, dtype=np.uintp)
 
 
 def open_libraries(cupy: Any) -> CupyLibraries:
-    """The libraries that CuPy goes with. Raises `ToolchainError` if one is missing."""
+    """The libraries that CuPy uses. Raises `ToolchainError` if one is missing."""
     try:
         solver, blas, checks = map(
             import_module, ("cupy_backends.cuda.libs.cusolver", "cupy_backends.cuda.libs.cublas", "cupyx.cusolver")
@@ -88,31 +88,31 @@ def flat(x: Any) -> Any:
 
 
 def by_columns(x: Any) -> Any:
-    """A copy, matrices by columns."""
+    """A copy with column-major matrices."""
     return flat(x).swapaxes(-1, -2).copy(order="C")
 
 
 def put_rows(result: Any, by_columns: Any) -> None:
-    """Fill a result from matrices by columns, without those columns that it has no room for."""
+    """Fill a result from column-major matrices, without the columns that do not fit."""
     columns = result.shape[-1]
     result[...] = by_columns[:, :columns].swapaxes(-1, -2).reshape(result.shape)
 
 
 def each(count: int, *arrays: Any) -> Iterator[tuple[int, ...]]:
-    """Where every matrix of a batch has its part of each array."""
+    """The addresses of each matrix's part of every array, matrix by matrix."""
     sizes = [x.size // count * x.dtype.itemsize for x in arrays]
     for k in range(count):
         yield tuple(x.data.ptr + k * size for x, size in zip(arrays, sizes, strict=True))
 
 
 def is_in(lib: CupyLibraries, n: int, uplo: str) -> Any:
-    """Which elements are in a triangle, its diagonal too."""
+    """The mask of a triangle with its diagonal."""
     lower = lib.cupy.tri(n, dtype=bool)
     return lower if uplo == "L" else lower.T
 
 
 def fill_units(lib: CupyLibraries, results: Arrays) -> None:
-    """Unit matrices, what a product of no reflections is; the rest is an info of 0, or has no elements."""
+    """Fill results with unit matrices, the product of no reflections; others are an info of 0, or are empty."""
     for result in results:
         if result.dtype.kind == "i":
             result[...] = 0

@@ -1,4 +1,4 @@
-"""Compile kernels with NVRTC, which needs no GPU: the one place that knows the flags and the headers."""
+"""Compile kernels with NVRTC, which needs no GPU: flags and headers are defined only here."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _ELF = b"\x7fELF"
 
 @dataclass(frozen=True, slots=True)
 class Cubin:
-    """The code of a file for one architecture, and what the compiler said: registers, shared memory, spills."""
+    """The code of a file for one architecture, and the compiler's log: registers, shared memory, spills."""
 
     cubin: bytes
     log: str
 
 
 class _Library(Protocol):
-    """What is needed of `cupy_backends.cuda.libs.nvrtc`."""
+    """The functions used of `cupy_backends.cuda.libs.nvrtc`."""
 
     def getVersion(self) -> tuple[int, int]: ...  # noqa: N802
     def getSupportedArchs(self) -> tuple[int, ...]: ...  # noqa: N802
@@ -60,14 +60,14 @@ def architectures() -> tuple[int, ...]:
 
 
 def compile_kernels(text: str, name: str, architecture: int, index: IndexType) -> Cubin:
-    """One file of kernels as a cubin. Raises `ToolchainError` if NVRTC refuses it, or makes something else."""
+    """Compile one file of kernels to a cubin. Raises `ToolchainError` if NVRTC fails, or makes something else."""
     library, flags = _library(), options(architecture, index)
     names, texts = headers().keys(), headers().values()
     program: int | None = None
     try:
         program = library.createProgram(text, name, tuple(t.encode() for t in texts), tuple(n.encode() for n in names))
         library.compileProgram(program, flags)
-        # The binding takes the last byte for the end of a string.
+        # The binding drops the last byte, as if it ended a string.
         made = Cubin(library.getCUBIN(program) + b"\0", library.getProgramLog(program))
     except (RuntimeError, UnicodeDecodeError) as error:
         raise _failed(f"failed on generated code: {error}", name, flags, _log(library, program)) from error
@@ -81,7 +81,7 @@ def compile_kernels(text: str, name: str, architecture: int, index: IndexType) -
 
 
 def _log(library: _Library, program: int | None) -> str:
-    """What NVRTC said of a program, as far as it can be had."""
+    """NVRTC's log of a program, if it can be read."""
     if program is None:
         return ""
     try:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import cast
 
 OUT_OF_MEMORY = frozenset({2, 0x10003})  # CUDA_ERROR_OUT_OF_MEMORY, CUBLAS_STATUS_ALLOC_FAILED
-CUBLAS_ERROR = 0x10000  # added to the status of a product, to tell it from a CUresult
+CUBLAS_ERROR = 0x10000  # added to the status of a product, to distinguish it from a CUresult
 
 
 class Table(ctypes.Structure):

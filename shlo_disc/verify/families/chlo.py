@@ -44,7 +44,7 @@ _BOOL = TypeKind.BOOL | TypeKind.UNRANKED
 
 
 def _function(function: Elementwise, op: DialectOp) -> Rules:
-    """What a function of one or two elements may look like."""
+    """The rules of the op of a function of one or two elements."""
     names = operand_names(function, op)
     takes = op.takes | TypeKind.UNRANKED if op.takes & ~TypeKind.INTEGER else op.takes  # integers have to be ranked
     values = (*names, op.result)
@@ -60,13 +60,13 @@ def _function(function: Elementwise, op: DialectOp) -> Rules:
 
 
 def _by_rank(view: OpView) -> tuple[Shape, Shape]:
-    """Give the shape with more dimensions and the one with fewer."""
+    """Return the shape with more dimensions and the one with fewer."""
     lhs, rhs = view.shape("lhs"), view.shape("rhs")
     return (lhs, rhs) if len(lhs) > len(rhs) else (rhs, lhs)
 
 
 def _dimensions(view: OpView) -> tuple[int, ...]:
-    """Give `broadcast_dimensions`; without it sizes stand below each other from the right."""
+    """Return `broadcast_dimensions`; by default, dimensions are aligned from the right."""
     large, small = _by_rank(view)
     return view.integers("broadcast_dimensions", tuple(range(len(large) - len(small), len(large))))
 
@@ -80,7 +80,7 @@ def _broadcast_dimensions(view: OpView) -> Refusal | None:
 
 
 def _aligned(view: OpView) -> tuple[Shape, Shape]:
-    """Give both shapes with equally many dimensions."""
+    """Return both shapes with equally many dimensions."""
     large, small = _by_rank(view)
     sizes = dict(zip(_dimensions(view), small, strict=True))
     return large, tuple([sizes.get(dimension, 1) for dimension in range(len(large))])
@@ -100,7 +100,7 @@ def _refuse_sizes(*shapes: Shape) -> Refusal | None:
 
 
 def _joined(*shapes: Shape) -> Shape:
-    """Give the shape that all broadcast to.
+    """Return the shape that all broadcast to.
 
     >>> _joined((4, 1, None), (1, 1, 3)), _joined((None,), (1,))
     ((4, 1, 3), (None,))

@@ -150,7 +150,7 @@ _TERM = re.compile(r"[A-Za-z]*(\.\.\.[A-Za-z]*)?")
 
 
 def _terms(view: OpView) -> dict[str, str]:
-    """Give the term of each operand and of the result; {} where the text is not of that form."""
+    """Return the term of each operand and of the result; {} where the text is not of that form."""
     config = view.attribute("einsum_config")
     assert isinstance(config, StringAttr), "the slot takes a string"
     operands, _, result = config.value.replace(" ", "").partition("->")
@@ -168,7 +168,7 @@ def _einsum_form(view: OpView) -> Refusal | None:
 
 
 def _letters(term: str, rank: int) -> str | None:
-    """Give the letters of all dimensions, `.` for those without; None if they cannot be so many."""
+    """Return the letters of all dimensions, `.` for those without; None if the term cannot have so many."""
     head, dots, tail = term.partition("...")
     rest = rank - len(head) - len(tail)
     return None if rest < 0 or (rest and not dots) else head + "." * rest + tail

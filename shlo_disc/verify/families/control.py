@@ -1,4 +1,4 @@
-"""Control flow, calls of the outside, tuples and tokens."""
+"""Control flow, composites, barriers, tuples and tokens."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _decomposition(view: OpView) -> Refusal | None:
 
 
 def _decomposed(name: str) -> Check:
-    """Make the constraint that a decomposition takes or gives what the composite does."""
+    """Make the constraint that a decomposition has the input or result types of the composite."""
 
     def check(view: OpView) -> Refusal | None:
         function = _function(view)
@@ -111,7 +111,7 @@ def _found(view: OpView, name: str) -> str:
 
 
 def _same_exactly(view: OpView) -> Refusal | None:
-    """What a barrier gives is what it takes: sizes that are not known do not agree with others."""
+    """Demand the same types: here an unknown size does not agree with others."""
     if view.types("operand") == view.types("result"):
         return None
     return Refusal(

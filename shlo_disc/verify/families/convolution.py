@@ -49,18 +49,18 @@ def _numbers(view: OpView) -> ConvDimensionsAttr:
 
 
 def _side(view: OpView, side: str) -> tuple[str | int, ...]:
-    """Give what each dimension of a side is."""
+    """Return what each dimension of a side is."""
     numbers = _numbers(view)
     return {"input": numbers.input, "kernel": numbers.kernel, "output": numbers.output}[side]
 
 
 def _place(view: OpView, side: str, letter: str) -> int:
-    """Give the dimension that a letter stands for."""
+    """Return the dimension that a letter stands for."""
     return _side(view, side).index(letter)
 
 
 def _spatial(view: OpView, side: str) -> tuple[int, ...]:
-    """Give the spatial dimensions, in their order."""
+    """Return the spatial dimensions, in their order."""
     listed = _side(view, side)
     return tuple([listed.index(number) for number in range(sum(isinstance(item, int) for item in listed))])
 

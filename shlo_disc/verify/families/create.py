@@ -1,4 +1,4 @@
-"""Ops that make a tensor of nothing but attributes."""
+"""Ops that make a tensor from attributes alone."""
 
 from __future__ import annotations
 

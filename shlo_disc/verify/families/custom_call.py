@@ -1,4 +1,4 @@
-"""`custom_call`: its versions, layouts, and what it shares memory with."""
+"""`custom_call`: its versions, layouts and aliases."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _numbers(attribute: Attribute | None) -> tuple[int, ...]:
 
 
 def _part(type_: Type, indices: Sequence[int]) -> Type | None:
-    """Give the member of a tuple that indices lead to, None if there is none."""
+    """Return the member of a tuple that indices lead to, None if there is none."""
     for index in indices:
         if not isinstance(type_, TupleType) or not 0 <= index < len(type_.members):
             return None
@@ -159,7 +159,7 @@ def _one_to_one(
 
 
 def _alike(first: Type, second: Type) -> bool:
-    """Tell whether a tensor and a buffer hold the same elements in the same shape."""
+    """Whether a tensor and a buffer hold the same elements in the same shape."""
     return (
         isinstance(first, TensorType | BufferType)
         and isinstance(second, TensorType | BufferType)
@@ -189,7 +189,7 @@ def _aliased_once(view: OpView) -> Refusal | None:
 
 
 def _leaves(type_: Type) -> Iterator[tuple[int, ...]]:
-    """Give the indices of every part of a type that is no tuple."""
+    """Return the indices of every part of a type that is no tuple."""
     if not isinstance(type_, TupleType):
         yield ()
         return
@@ -220,7 +220,7 @@ def _layouts(view: OpView) -> Refusal | None:
 
 
 def _is_layout(attribute: Attribute, type_: Type) -> bool:
-    """Tell whether an attribute orders the dimensions of a type; a type without dimensions has an empty layout."""
+    """Whether an attribute orders the dimensions of a type; a type without dimensions has an empty layout."""
     if not isinstance(attribute, DenseAttr) or attribute.type.dtype is not DType.INDEX or isinstance(type_, TupleType):
         return False
     shape = type_.shape if isinstance(type_, TensorType | QuantizedTensorType | BufferType) else ()

@@ -1,4 +1,4 @@
-"""Ops that move elements, whose sizes operands give; a constant operand is held against what the types say."""
+"""Ops that move elements, with sizes given by operands; constant operands are checked against the types."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _set_size(view: OpView) -> int | None:
 
 
 def _most(view: OpView) -> int | None:
-    """Give the most that the size which is set can be."""
+    """Return the greatest value of the size that is set."""
     return greatest_shape(view.tensor("operand"))[view.integer("dimension")]
 
 

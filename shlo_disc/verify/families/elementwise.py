@@ -24,7 +24,7 @@ from shlo_disc.verify.view import OpView, Refusal
 
 
 def _function(function: Elementwise, op: DialectOp) -> Rules:
-    """What a function of one or two elements may look like."""
+    """The rules of the op of a function of one or two elements."""
     names = operand_names(function, op)
     return Rules(
         op.prefix + function.name,
@@ -36,7 +36,7 @@ def _function(function: Elementwise, op: DialectOp) -> Rules:
 
 
 def _constraints(names: tuple[str, ...], op: DialectOp) -> Mapping[str, Check]:
-    """The result has the type of the operands, or their shape and other elements."""
+    """Constraints: the result has the type of the operands, or their shape and other elements."""
     if op.gives is not None:
         part = {} if op.gives is TypeKind.BOOL else {"C2": _part_element}
         return {"C1": same_shapes(*names, op.result), **part}
@@ -134,7 +134,7 @@ def _all_or_none_quantized(view: OpView) -> Refusal | None:
 
 
 def _quantized(view: OpView) -> tuple[QuantizedElement, ...]:
-    """Give the elements of both operands and the result, none if they are not quantized."""
+    """Return the elements of both operands and the result, none if they are not quantized."""
     elements = [view.element(name) for name in ("lhs", "rhs", "result")]
     return tuple([element for element in elements if isinstance(element, QuantizedElement)])
 
@@ -186,7 +186,7 @@ def _scalar_or_shape_of(name: str, other: str) -> Check:
 
 
 _DIRECTIONS = ("EQ", "NE", "GE", "GT", "LE", "LT")
-_COMPARE_TYPES = ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED", "NOTYPE")  # the last says no more than none
+_COMPARE_TYPES = ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED", "NOTYPE")  # the last is as good as none
 
 
 def compare_slots(direction: str, type_: str) -> tuple[AttributeSlot, ...]:
@@ -198,7 +198,7 @@ def compare_slots(direction: str, type_: str) -> tuple[AttributeSlot, ...]:
 
 
 def compare_type(view: OpView) -> Refusal | None:
-    """Demand the comparison of the elements' kind; one that is left out is right."""
+    """Demand the comparison of the elements' kind; an absent one is accepted."""
     found, element = view.enum("compare_type"), view.element("lhs")
     if found in (None, "NOTYPE") or isinstance(element, QuantizedElement):
         return None
@@ -218,7 +218,7 @@ def _bits(element: Element) -> int:
 
 
 def _regrouped_shape(view: OpView) -> Refusal | None:
-    """Bits of one element of the wider type stand in the last dimension of the narrower one."""
+    """Demand that the last dimension of the narrower type holds the bits of one element of the wider one."""
     operand, result = _bits(view.element("operand")), _bits(view.element("result"))
     if operand == result:
         return same_shapes("operand", "result")(view)

@@ -1,4 +1,4 @@
-"""What ops between processes share: operands and results, dimensions that are divided or multiplied, roots."""
+"""Parts that ops between processes share: operands, results, dimensions that are divided or multiplied, roots."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ OPERAND = (Slot("operand", TypeKind.UNIFORM),)
 
 
 def result_slots(label: str) -> tuple[Slot, ...]:
-    """Give the slots of any number of results; `label` is that of the constraint on their types."""
+    """Return the slots of any number of results; `label` is that of the constraint on their types."""
     return (Slot("results", TypeKind.UNIFORM, variadic=True, label=label),)
 
 
 def result_slot(label: str) -> tuple[Slot, ...]:
-    """Give the slot of one result."""
+    """Return the slot of one result."""
     return (Slot("result", TypeKind.UNIFORM, label=label),)
 
 
 def root_slot(label: str) -> AttributeSlot:
-    """Give the slot `has_dynamic_root`."""
+    """Return the slot `has_dynamic_root`."""
     return AttributeSlot("has_dynamic_root", label, (UnitAttr, BoolAttr), required=False)
 
 
@@ -71,7 +71,7 @@ def no_empty(view: OpView, attribute: str, name: str) -> Refusal | None:
 
 
 def data_operands(view: OpView) -> tuple[Tensor, ...]:
-    """Give the operands without the root."""
+    """Return the operands without the root."""
     operands = view.tensors("operands")
     return operands[:-1] if view.flag("has_dynamic_root") else operands
 

@@ -80,7 +80,7 @@ def _sorts(view: OpView) -> tuple[str, str]:
 
 
 def _real(view: OpView) -> str | None:
-    """Give the side that holds floats."""
+    """Return the side that holds floats."""
     return next((side for side, sort in zip(_SIDES, _sorts(view), strict=True) if sort == _FLOATS), None)
 
 

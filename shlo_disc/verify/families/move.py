@@ -30,7 +30,7 @@ _RESULT = Slot("result", TypeKind.UNIFORM)
 
 
 def known_shape(view: OpView) -> Shape:
-    """Give the shape of the result; sizes that its type leaves open may be known from a constant shape operand."""
+    """Return the shape of the result; sizes that its type leaves open may be known from a constant shape operand."""
     shape = view.shape("result")
     for name in ("output_dimensions", "output_shape"):
         if name in view.values and (sizes := view.constant(name)) is not None and len(sizes) == len(shape):

@@ -19,7 +19,7 @@ def _tensor(name: str) -> Slot:
 
 
 def _features(*names: str) -> tuple[Slot, ...]:
-    """Give slots that hold one number for each feature."""
+    """Return slots that hold one number for each feature."""
     return tuple([Slot(name, _KIND, rank=1) for name in names])
 
 

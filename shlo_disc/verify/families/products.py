@@ -1,4 +1,4 @@
-"""What `dot_general` and `convolution` demand alike: elements, quantized or not, and precisions."""
+"""Constraints that `dot_general` and `convolution` share: elements, quantized or not, and precisions."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def quantized_product(together: str, storage: str, expressed: str, granularity: 
 
 
 def any_quantized(view: OpView) -> bool:
-    """Tell whether an operand or the result is quantized."""
+    """Whether an operand or the result is quantized."""
     return any(is_quantized(view.type(name)) for name in ("lhs", "rhs", "result"))
 
 
 def same_operand_elements(view: OpView) -> Refusal | None:
-    """Demand that plain operands have one element type; narrow floats, or some that the result holds, may be mixed."""
+    """Demand one type of plain operands; narrow floats, or types that the result holds, may be mixed."""
     lhs, rhs, result = (view.element(name) for name in ("lhs", "rhs", "result"))
     if any_quantized(view) or lhs == rhs or (_is_narrow(lhs) and _is_narrow(rhs)) or _holds(result, lhs, rhs):
         return None

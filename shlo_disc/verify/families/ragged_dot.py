@@ -1,7 +1,7 @@
-"""A product of which one dimension of `lhs` falls into groups: `chlo.ragged_dot`.
+"""A product of which one dimension of `lhs` is divided into groups: `chlo.ragged_dot`.
 
-Which dimension that is tells what the groups do: of a free one, each group meets its own part of `rhs`; a contracting
-one makes a product for each group; a batching one is cut into groups of batches. Labels are ours.
+The kind of that dimension decides what the groups do: of a free one, each group is multiplied by its own part of
+`rhs`; a contracting one gives a product for each group; a batching one is cut into groups of batches. Labels are ours.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _ragged(view: OpView) -> int:
 
 
 def _group_dimensions(view: OpView) -> Refusal | None:
-    """Only parts of `rhs` for each group make a dimension of groups."""
+    """Demand a dimension of groups of `rhs` if the ragged dimension is free, else none."""
     found = _GROUPS.of(view)
     wanted = 1 if _ragged(view) in _PAIRING.lhs_free(view) else 0
     if len(found) == wanted:
@@ -43,12 +43,12 @@ def _group_dimensions(view: OpView) -> Refusal | None:
 
 
 def _count(view: OpView) -> int | None:
-    """Give the number of groups."""
+    """Return the number of groups."""
     return view.shape("group_sizes")[-1]
 
 
 def _outer(view: OpView) -> tuple[int, ...]:
-    """Give the dimensions of `lhs` in each place of which there may be other groups."""
+    """Return the dimensions of `lhs` along which group sizes may differ."""
     ragged, batching = _ragged(view), _PAIRING.lhs_batching.of(view)
     if ragged in batching:
         return batching[: batching.index(ragged)]

@@ -70,7 +70,7 @@ RULES: tuple[Rules, ...] = (
             "I2": has_elements("initial_state", DType.UI64),
             "C1": same_types("initial_state", "output_state"),
             "C2": _state_size,
-            "C3": has_static_shape("output"),  # ours: nothing else says how many numbers to draw
+            "C3": has_static_shape("output"),  # ours: nothing else determines how many numbers to draw
         },
     ),
 )

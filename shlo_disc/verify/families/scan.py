@@ -20,7 +20,7 @@ def _something_to_scan(view: OpView) -> Refusal | None:
 
 
 def _scanned(view: OpView) -> tuple[Tensor, ...]:
-    """Give the types of all that has the dimension that the loop goes along."""
+    """Return the types of the tensors that have the scanned dimension."""
     return (*view.tensors("inputs"), *view.tensors("outputs"))
 
 
@@ -49,7 +49,7 @@ def _body(view: OpView) -> Refusal | None:
 
 
 def _slices(view: OpView, name: str) -> tuple[Tensor, ...]:
-    """Give the types of what one step reads or writes."""
+    """Return the types of the slices that one iteration reads or writes."""
     at = view.integer("dimension")
     tensors = view.tensors(name)
     return tuple([replace(tensor, shape=tensor.shape[:at] + tensor.shape[at + 1 :]) for tensor in tensors])

@@ -1,4 +1,4 @@
-"""Ops that talk to the host or to one other process, ops that wait, and who a process is."""
+"""Transfers with the host or one other process, asynchronous ops, and the ids of processes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _may_start(view: OpView) -> Refusal | None:
 
 
 def _passed(view: OpView) -> Refusal | None:
-    """The body takes the operands, or its op uses them without arguments in between."""
+    """Demand that the body takes the operands, or that its op uses them directly."""
     passed = view.block(0).arguments or _started(view).operands
     types = tuple([value.type for value in passed])
     if view.types("operands") == types:
@@ -131,7 +131,7 @@ def _known_type(host: int) -> Check:
 
 
 def _transfer_type(host: int) -> Check:
-    """Make the constraint that the type of a channel says whether data goes to or comes from the host."""
+    """Make the constraint that the type of a channel matches whether data goes to or comes from the host."""
 
     def check(view: OpView) -> Refusal | None:
         flag = view.flag("is_host_transfer")

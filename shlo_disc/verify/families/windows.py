@@ -17,7 +17,7 @@ Rank = Callable[[OpView], int]
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """How a window of so many elements moves over one dimension; None for what only the run tells."""
+    """How a window of `size` elements moves over one dimension; None for numbers known only at run time."""
 
     size: int | None
     stride: int
@@ -27,7 +27,7 @@ class Window:
     dilation: int
 
     def count(self, size: int | None) -> int | None:
-        """Give the number of places in a dimension of `size` where the window can stand.
+        """Return the number of places in a dimension of `size` where the window can stand.
 
         >>> Window(2, 1, 0, 0, 1, 1).count(4), Window(2, 2, 1, 1, 1, 3).count(4), Window(5, 1, 0, 0, 1, 1).count(4)
         (3, 2, 0)
@@ -44,9 +44,9 @@ def _dilate(size: int, dilation: int) -> int:
 
 
 def windows(view: OpView, sizes: Shape, base_dilations: str = "", dilations: str = "") -> tuple[Window, ...]:
-    """Give the windows of an op, by the names of its attributes; lists left out stand for ones, a padding for zeros.
+    """Return the windows of an op, by the names of its attributes; lists left out stand for ones, a padding for zeros.
 
-    Strides beyond the dimensions count for nothing.
+    Strides beyond the dimensions are ignored.
     """
     ones = (1,) * len(sizes)
     names = ("window_strides", base_dilations, dilations)
@@ -61,7 +61,7 @@ def windows(view: OpView, sizes: Shape, base_dilations: str = "", dilations: str
 
 
 def paddings(view: OpView, rank: int) -> tuple[tuple[int | None, int | None], ...]:
-    """Give what is added before and behind each dimension, by an attribute or by an operand."""
+    """Return what is added before and behind each dimension, by an attribute or by an operand."""
     if "padding" not in view.values:
         rows = view.rows("padding") or ((0, 0),) * rank
         return tuple([(low, high) for low, high in rows])
