@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from math import prod
 from typing import TypeAlias, cast
 
@@ -108,14 +109,20 @@ def sizes_in(record: object) -> Iterator[tuple[str, SizeExpr]]:
     if isinstance(record, tuple):
         for each in cast("tuple[object, ...]", record):
             yield from sizes_in(each)
-    elif is_dataclass(record):
-        for field in fields(record):
-            value: object = getattr(record, field.name)
-            if "SizeExpr" in str(field.type):
+    else:
+        for name, is_size in _fields(type(record)):
+            value: object = getattr(record, name)
+            if is_size:
                 for size in _sizes_in(value):
-                    yield field.name, size
+                    yield name, size
             else:
                 yield from sizes_in(value)
+
+
+@cache
+def _fields(kind: type) -> tuple[tuple[str, bool], ...]:
+    """The fields of a dataclass, and which of them hold sizes; none of any other class."""
+    return tuple([(x.name, "SizeExpr" in str(x.type)) for x in fields(kind)]) if is_dataclass(kind) else ()
 
 
 def _sizes_in(value: object) -> Iterator[SizeExpr]:
