@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shlo_disc import pipeline
-from shlo_disc.lower_cpu import kernels
+from shlo_disc.lower_cpu import source_files
 from shlo_disc.pipeline import Request, Stopwatch, compile_text
 
 TEXT = """
@@ -20,7 +20,7 @@ func.func @main(%x: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
 
 @pytest.mark.parametrize(("cores", "files"), [(1, 1), (2, 2), (64, 2)])
 def test_kernels_are_as_many_files_as_there_are_cores(monkeypatch: pytest.MonkeyPatch, cores: int, files: int) -> None:
-    monkeypatch.setattr(kernels, "FILE", 100)
+    monkeypatch.setattr(source_files, "FILE", 100)
     monkeypatch.setattr(pipeline, "available_threads", lambda: cores)
     artifact = compile_text(TEXT, "two.mlir", Request(), Stopwatch())
     assert len(artifact.kernels) == files
