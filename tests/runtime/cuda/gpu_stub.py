@@ -6,6 +6,7 @@ It is for what the runtime does around kernels. Kernels themselves run in tests/
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -186,7 +187,8 @@ class StubDevice(HostMemoryDevice):
         self.fails_at: int | None = None
         self.code = 7
         self.tables = 0
-        self._recording: list[Callable[[], None]] | None = None
+        self._allocator = threading.Lock()
+        self._local = threading.local()  # `recording`: each thread records its own commands alone
         self._callbacks = (
             cuda_table.Launch(self.launch), cuda_table.Move(self._copy), cuda_table.Read(self._read),
             cuda_table.Synchronize(self._synchronize), cuda_table.Fill(self._fill), cuda_table.Gemm(self._gemm),
@@ -210,11 +212,12 @@ class StubDevice(HostMemoryDevice):
     def allocate(self, size: int) -> Block:
         """The free memory of this size with the lowest address: who comes again gets the same."""
         self.allocated.append(size)
-        free = self.free.setdefault(size, [])
-        if not free:
-            free += [np.empty(size + 512, np.uint8) for _ in range(4)]
-        free.sort(key=lambda data: -data.ctypes.data)
-        return Block(free.pop(), free)
+        with self._allocator:  # a block that is dropped meanwhile is put back without it
+            free = self.free.setdefault(size, [])
+            if not free:
+                free += [np.empty(size + 512, np.uint8) for _ in range(4)]
+            lowest = min(range(len(free)), key=lambda k: free[k].ctypes.data)
+            return Block(free.pop(lowest), free)
 
     def upload(self, data: bytes) -> Block:
         block = self.allocate(len(data))
@@ -238,11 +241,11 @@ class StubDevice(HostMemoryDevice):
         self.held += len(owners)
 
     def capture(self, run: Callable[[int], None], *, products: bool) -> Recorded:
-        self._recording = commands = list[Callable[[], None]]()
+        self._local.recording = commands = list[Callable[[], None]]()
         try:
             run(self.table(products=products))
         finally:
-            self._recording = None
+            self._local.recording = None
         self.log.append("captured")
         return Recorded(commands)
 
@@ -261,10 +264,11 @@ class StubDevice(HostMemoryDevice):
         if self.fails_at is not None and len(self.log) == self.fails_at:
             return self.code
         self.log.append(what)
-        if self._recording is None:
+        recording: list[Callable[[], None]] | None = getattr(self._local, "recording", None)
+        if recording is None:
             command()
         else:
-            self._recording.append(command)
+            recording.append(command)
         return 0
 
     def launch(self, handle: int, *rest: int) -> int:
