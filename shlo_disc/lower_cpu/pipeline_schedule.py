@@ -34,11 +34,11 @@ BEFORE, LOOP, ENDS = 0, 1, 2  # the moments of a turn; end number k is at ENDS +
 
 
 @dataclass(frozen=True, slots=True)
-class Late:
-    """The result of a reduction of stage `teller`, as the later stage `stage` reads it."""
+class PassedValue:
+    """The result of a reduction of stage `producer`, as the later stage `stage` reads it."""
 
     carry: Arg
-    teller: int
+    producer: int
     stage: int
 
     @property
@@ -49,7 +49,11 @@ class Late:
     @property
     def source(self) -> Arg:
         """What is copied there: the result itself, or the variable of the stage before."""
-        return self.carry if self.stage == self.teller + 1 else Late(self.carry, self.teller, self.stage - 1).variable
+        return (
+            self.carry
+            if self.stage == self.producer + 1
+            else PassedValue(self.carry, self.producer, self.stage - 1).variable
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ class Finish:
 class Move:
     """A value that is needed more than one turn later is copied to the variable of the next stage."""
 
-    late: Late
+    value: PassedValue
 
 
 End: TypeAlias = Finish | Move
@@ -73,17 +77,17 @@ End: TypeAlias = Finish | Move
 class Schedule:
     """The variables between stages of a kernel, the numbers of copies of its scratch, the ends of a turn in order."""
 
-    late: tuple[Late, ...]
+    passed: tuple[PassedValue, ...]
     copies: tuple[tuple[Scratch, int], ...]
     ends: tuple[End, ...]
 
-    def seen(self, stage: int) -> dict[str, Arg]:
+    def variables_of(self, stage: int) -> dict[str, Arg]:
         """The variables that a stage reads, by the names of the reductions' results."""
-        return {late.carry.name: late.variable for late in self.late if late.stage == stage}
+        return {value.carry.name: value.variable for value in self.passed if value.stage == stage}
 
-    def told(self, stage: int) -> list[Late]:
+    def passed_by(self, stage: int) -> list[PassedValue]:
         """The results that a stage passes to the next one."""
-        return [late for late in self.late if late.teller == stage and late.stage == stage + 1]
+        return [value for value in self.passed if value.producer == stage and value.stage == stage + 1]
 
     def copies_of(self, scratch: Scratch) -> int:
         """Number of groups whose elements a scratch holds at a time."""
@@ -96,17 +100,17 @@ def schedule_of(kernel: RowKernel) -> Schedule:
     Raises:
         InternalError: the schedule breaks the lifetime rule.
     """
-    late = list[Late]()
-    for teller, stage in enumerate(kernel.stages):
+    passed = list[PassedValue]()
+    for producer, stage in enumerate(kernel.stages):
         for carry in (reduction.carries[0] for reduction in stage.reductions):
-            readers = [n for n in range(teller + 1, len(kernel.stages)) if carry.name in _reads(kernel.stages[n])]
-            late += [Late(carry, teller, n) for n in range(teller + 1, max(readers, default=teller) + 1)]
+            readers = [n for n in range(producer + 1, len(kernel.stages)) if carry.name in _reads(kernel.stages[n])]
+            passed += [PassedValue(carry, producer, n) for n in range(producer + 1, max(readers, default=producer) + 1)]
     ends = list[End]()
     for number in reversed(range(len(kernel.stages))):
-        moved = [one for one in late if one.teller == number and one.stage > number + 1]
+        moved = [one for one in passed if one.producer == number and one.stage > number + 1]
         ends += [Move(one) for one in sorted(moved, key=lambda one: -one.stage)]
         ends += [Finish(number)] if kernel.stages[number].reductions else []
-    found = Schedule(tuple(late), tuple((s, copies(kernel, s)) for s in kernel.scratch), tuple(ends))
+    found = Schedule(tuple(passed), tuple((s, copies(kernel, s)) for s in kernel.scratch), tuple(ends))
     check(kernel, found)
     return found
 
@@ -138,23 +142,27 @@ def check(kernel: RowKernel, schedule: Schedule) -> None:
     Raises:
         InternalError: a value is read before it is written, or after it is overwritten, or two values share a place.
     """
-    names = Counter(late.variable.name for late in schedule.late)
+    names = Counter(value.variable.name for value in schedule.passed)
     names.update(carry.name for stage in kernel.stages for r in stage.reductions for carry in r.carries)
     if shared := [name for name, count in names.items() if count > 1]:
-        raise InternalError(f"rows in flight: found several numbers named {shared[0]}, expected one")
+        raise InternalError(f"software pipelining: found several numbers named {shared[0]}, expected one")
     writes, reads = list(_writes(kernel, schedule)), list(_all_reads(kernel, schedule))
     for read in reads:
         writers = [write for write in writes if write.place == read.place]
         if not writers:
-            raise InternalError(f"rows in flight: stage {read.stage} reads {read.place}, which no stage has written")
+            raise InternalError(
+                f"software pipelining: stage {read.stage} reads {read.place}, which no stage has written"
+            )
         for write in writers:
             if not (write.stage, write.moment) < (read.stage, read.moment):
-                raise InternalError(f"rows in flight: {_told(read)} before {_told(write)} writes it")
+                raise InternalError(f"software pipelining: {_described(read)} before {_described(write)} writes it")
             if not (read.stage, read.moment) < (write.stage + write.copies, write.moment):
-                raise InternalError(f"rows in flight: {_told(read)} after {_told(write)} has overwritten it")
+                raise InternalError(
+                    f"software pipelining: {_described(read)} after {_described(write)} has overwritten it"
+                )
 
 
-def _told(access: CopyAccess) -> str:
+def _described(access: CopyAccess) -> str:
     return f"{access.place} of {access.copies} copies, at stage {access.stage}, moment {access.moment}"
 
 
@@ -165,11 +173,11 @@ def _writes(kernel: RowKernel, schedule: Schedule) -> Iterator[CopyAccess]:
     for moment, end in enumerate(schedule.ends, start=ENDS):
         match end:
             case Finish(number):
-                yield from (CopyAccess(late.variable.name, 1, number, moment) for late in schedule.told(number))
+                yield from (CopyAccess(value.variable.name, 1, number, moment) for value in schedule.passed_by(number))
                 for scratch in _stored_late(kernel.stages[number]):
                     yield CopyAccess(scratch.name, schedule.copies_of(scratch), number, moment)
-            case Move(late):
-                yield CopyAccess(late.variable.name, 1, late.stage - 1, moment)
+            case Move(value):
+                yield CopyAccess(value.variable.name, 1, value.stage - 1, moment)
 
 
 def _all_reads(kernel: RowKernel, schedule: Schedule) -> Iterator[CopyAccess]:
@@ -183,11 +191,11 @@ def _all_reads(kernel: RowKernel, schedule: Schedule) -> Iterator[CopyAccess]:
                 yield CopyAccess(scratch.name, schedule.copies_of(scratch), number, moment)
     for moment, end in enumerate(schedule.ends, start=ENDS):
         if isinstance(end, Move):
-            yield CopyAccess(end.late.source.name, 1, end.late.stage - 1, moment)
+            yield CopyAccess(end.value.source.name, 1, end.value.stage - 1, moment)
 
 
 def _place(schedule: Schedule, name: str, stage: int) -> str:
-    variable = schedule.seen(stage).get(name)
+    variable = schedule.variables_of(stage).get(name)
     return name if variable is None else variable.name
 
 

@@ -15,7 +15,7 @@ from shlo_disc.kernels.kernel import Param, RowKernel, Scratch, Stage
 from shlo_disc.kernels.rewrite import nodes_of
 from shlo_disc.kernels.simplify_kernel import stage_formulas
 from shlo_disc.lower_cpu.pipeline_schedule import copies
-from shlo_disc.lower_cpu.software_pipelining import GROUP, InFlight, may_fly
+from shlo_disc.lower_cpu.software_pipelining import GROUP, PipelinedRows, can_pipeline
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.stage_loops import Ranges, RowContext, decode
 from shlo_disc.lower_cpu.stage_text import STRIP, stage_lines
@@ -85,7 +85,7 @@ def _rows_kept(kernel: RowKernel, scratch: Scratch) -> int:
     """Number of rows whose elements a scratch holds at a time."""
     if not unrolled(kernel):
         return 1
-    return GROUP * copies(kernel, scratch) if may_fly(kernel) else UNROLL
+    return GROUP * copies(kernel, scratch) if can_pipeline(kernel) else UNROLL
 
 
 def unrolled(kernel: RowKernel) -> bool:
@@ -126,7 +126,7 @@ class RowPrinter:
             row_lines = self._columns()
         else:
             row_lines = self._flat() if is_flat(self.kernel) else self._row([self.ranges] * len(self.kernel.stages))
-        turns = self._in_flight() if self.unroll and may_fly(self.kernel) else []
+        turns = self._pipelined() if self.unroll and can_pipeline(self.kernel) else []
         head = self.pointers()
         body = [*head, *self.emit.scopes[0].lines]
         if self.unroll:
@@ -189,10 +189,10 @@ class RowPrinter:
                 scope.block(stage_lines(self.context, stage, own))
         return scope.lines
 
-    def _in_flight(self) -> list[str]:
+    def _pipelined(self) -> list[str]:
         """The software-pipelined loop over most of the rows, several groups at a time."""
         self.emit.row_scope = 1
-        return InFlight(self.context, self.kernel).lines()
+        return PipelinedRows(self.context, self.kernel).lines()
 
     def _flat(self) -> list[str]:
         """Maps one after the other, each for its points between `begin` and `end`."""

@@ -23,7 +23,7 @@ from shlo_disc.kernels.dependence import Dependence
 from shlo_disc.kernels.kernel import Axis, RowKernel, Scratch, Stage
 from shlo_disc.kernels.rewrite import DimRewriter, nodes_of
 from shlo_disc.kernels.simplify_kernel import rewrite_stage, stage_dims, stage_formulas
-from shlo_disc.lower_cpu.pipeline_schedule import Finish, Late, Move, schedule_of, scratch_of
+from shlo_disc.lower_cpu.pipeline_schedule import Finish, Move, PassedValue, schedule_of, scratch_of
 from shlo_disc.lower_cpu.spelling import LANES
 from shlo_disc.lower_cpu.stage_loops import RowContext, decode
 from shlo_disc.lower_cpu.stage_text import VectorStage
@@ -34,7 +34,7 @@ MOST_STAGES = 3  # five gain nothing (docs/explanation/kernels.md)
 _CHEAP = EXACT | {UnaryFn.NOT, UnaryFn.POPCNT, UnaryFn.COUNT_LEADING_ZEROS, UnaryFn.REAL, UnaryFn.IMAG}
 
 
-def may_fly(kernel: RowKernel) -> bool:
+def can_pipeline(kernel: RowKernel) -> bool:
     """Whether the stages of an unrolled kernel are loops over the same lanes, and one computes a costly function."""
     stages = kernel.stages
     if not 2 <= len(stages) <= MOST_STAGES or any(len(stage.axes) != 1 for stage in stages):
@@ -59,15 +59,15 @@ def _computes(stage: Stage) -> bool:
 class _Renamer(DimRewriter):
     """Gives all that one stage reads names of its own, as stages process different rows at a time."""
 
-    def __init__(self, number: int, symbols: Mapping[Sym, Sym], seen: Mapping[str, Arg]) -> None:
+    def __init__(self, number: int, symbols: Mapping[Sym, Sym], variables: Mapping[str, Arg]) -> None:
         change = {old: of(new) for old, new in symbols.items()}
         super().__init__(lambda dim: dim.substitute(change))
-        self._number, self._seen = number, seen
+        self._number, self._variables = number, variables
 
     def _rebuild(self, node: Scalar) -> Scalar:
         match node:
             case Arg(name, _):
-                return self._seen.get(name, node)
+                return self._variables.get(name, node)
             case Load(Scratch() as scratch, index):
                 return Load(self.buffer(scratch), tuple(map(self.dim, index)))
             case _:
@@ -97,7 +97,7 @@ class _StageText:
     after: Sequence[str]
 
 
-class InFlight:
+class PipelinedRows:
     """Prints the pipelined loop of a kernel whose rows from `row` on are computed in groups."""
 
     def __init__(self, row: RowContext, kernel: RowKernel) -> None:
@@ -111,7 +111,7 @@ class InFlight:
         return [
             f"if (const int64_t groups = (end - row) / {GROUP}; groups > 0) {{",
             f"{INDENT}constexpr int R = {GROUP};",
-            *(f"{INDENT}{self._kind(late)} {late.variable.name}[R] = {{}};" for late in self._schedule.late),
+            *(f"{INDENT}{self._kind(value)} {value.variable.name}[R] = {{}};" for value in self._schedule.passed),
             f"{INDENT}for (int64_t turn = 0; turn < groups + {len(texts) - 1}; ++turn) {{",
             *(INDENT * 2 + line for line in self._turn(texts)),
             f"{INDENT}}}",
@@ -136,8 +136,8 @@ class InFlight:
             match end:
                 case Finish(number):
                     lines += self._guarded(number, texts[number].after)
-                case Move(late):
-                    lines.append(_copied(late))
+                case Move(value):
+                    lines.append(_copied(value))
         return lines
 
     def _side_by_side(self, bodies: Sequence[Sequence[str]]) -> list[str]:
@@ -148,16 +148,16 @@ class InFlight:
     def _guarded(self, number: int, body: Sequence[str]) -> list[str]:
         return [f"if (is_on_{number}) {{", *(INDENT + line for line in body), "}"] if body else []
 
-    def _kind(self, late: Late) -> str:
-        return self._row.spell.value_type(late.carry.dtype)
+    def _kind(self, value: PassedValue) -> str:
+        return self._row.spell.value_type(value.carry.dtype)
 
     def _stage(self, number: int) -> _StageText:
         kernel, emit = self._kernel, self._emit
         stage, lane = kernel.stages[number], self._lane
         rows = [Axis(Sym(f"{axis.symbol.name}_{number}"), axis.extent) for axis in kernel.rows]
         symbols = {old.symbol: new.symbol for old, new in zip(kernel.rows, rows, strict=True)}
-        seen = self._schedule.seen(number)
-        renamer = _Renamer(number, {**symbols, stage.axes[0].symbol: lane.symbol}, seen)
+        variables = self._schedule.variables_of(number)
+        renamer = _Renamer(number, {**symbols, stage.axes[0].symbol: lane.symbol}, variables)
         stage = renamer.stage(stage, lane)
         is_on, group = f"(uint64_t)(turn - {number}) < (uint64_t)groups", f"max_(turn - {number}, 0)"
         before = [
@@ -168,14 +168,14 @@ class InFlight:
         for scratch in scratch_of(kernel.stages[number]):
             before += self._buffer(scratch, renamer.buffer(scratch), number)
         with emit.inside("%row", *(axis.symbol.name for axis in rows), arrayed=True) as scope:
-            emit.arrays.update(arg.name for arg in seen.values())
-            for arg in seen.values():
+            emit.arrays.update(arg.name for arg in variables.values())
+            for arg in variables.values():
                 emit.bind(arg.name, emit.row_scope)
             decode(emit, scope, rows, f"row_{number} + k", arrayed=True)
             emit.count_uses(list[Node](stage_formulas(stage)))
             printer = VectorStage(self._row, stage, {})
             whole, rest = printer.step(""), printer.step("left")
-            after = [*printer.finish(), *map(_copied, self._schedule.told(number))] if stage.reductions else []
+            after = [*printer.finish(), *map(_copied, self._schedule.passed_by(number))] if stage.reductions else []
         return _StageText([*before, *scope.lines, *printer.starts()], whole, rest, after)
 
     def _buffer(self, scratch: Scratch, own: Scratch, number: int) -> list[str]:
@@ -188,6 +188,6 @@ class InFlight:
         ]
 
 
-def _copied(late: Late) -> str:
+def _copied(value: PassedValue) -> str:
     """The statement that copies a value to the variable of a later stage."""
-    return f"for (int k = 0; k < R; ++k) {late.variable.name}[k] = {late.source.name}[k];"
+    return f"for (int k = 0; k < R; ++k) {value.variable.name}[k] = {value.source.name}[k];"

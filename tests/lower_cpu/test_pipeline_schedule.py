@@ -1,4 +1,4 @@
-"""The schedule of rows in flight, held against a model: turns that are executed with symbols instead of numbers.
+"""The schedule of software pipelining, held against a model: turns that are executed with symbols instead of numbers.
 
 The model knows which stage reads and writes what, as it was drawn, and asks nothing of the check that it judges.
 """
@@ -154,14 +154,14 @@ class _Turns:
             case Finish(stage):
                 if (group := at.get(stage)) is not None:
                     token = self.read(stage, group, self.drawn[stage].numbers)
-                    for late in self.schedule.told(stage):
-                        self.variables[late.variable.name] = ("number", token)
-            case Move(late):
-                self.variables[late.variable.name] = self.variables.get(late.source.name)
+                    for value in self.schedule.passed_by(stage):
+                        self.variables[value.variable.name] = ("number", token)
+            case Move(value):
+                self.variables[value.variable.name] = self.variables.get(value.source.name)
 
     def read(self, stage: int, group: int, numbers: frozenset[int]) -> Token:
-        seen = self.schedule.seen(stage)
-        names = [seen[f"a{k}"].name if f"a{k}" in seen else "unknown" for k in sorted(numbers)]
+        variables = self.schedule.variables_of(stage)
+        names = [variables[f"a{k}"].name if f"a{k}" in variables else "unknown" for k in sorted(numbers)]
         read = [self.variables.get(name) for name in names]
         of_lanes = list[Token]()  # a stage may read elements of any lane
         for lane in range(LANES):
@@ -182,7 +182,7 @@ def test_a_schedule_that_computes_something_else_is_refused(drawn: tuple[Drawn, 
     kernel = kernel_of(drawn)
     changed = _changed(schedule_of(kernel), data)
     if in_turns(drawn, changed, MOST_GROUPS) != one_after_the_other(drawn, MOST_GROUPS):
-        with pytest.raises(InternalError, match="rows in flight"):
+        with pytest.raises(InternalError, match="software pipelining"):
             check(kernel, changed)
 
 
@@ -218,7 +218,7 @@ def test_ends_in_the_order_of_the_stages_are_refused(drawn: tuple[Drawn, ...]) -
     moves = [end for end in ends if isinstance(end, Move)]
     changed = replace(schedule_of(kernel), ends=(*moves, *(Finish(k) for k in range(len(drawn)))))
     assert in_turns(drawn, changed, 3) != one_after_the_other(drawn, 3)
-    with pytest.raises(InternalError, match=r"rows in flight: a0_\d .* has overwritten it"):
+    with pytest.raises(InternalError, match=r"software pipelining: a0_\d .* has overwritten it"):
         check(kernel, changed)
 
 
@@ -244,5 +244,5 @@ def test_a_kernel_whose_schedule_is_wrong_is_not_printed(monkeypatch: pytest.Mon
 
     generated(joined, In("b, s"))
     monkeypatch.setattr(software_pipelining, "schedule_of", in_order)
-    with pytest.raises(InternalError, match=r"kernel reduce -> .*: rows in flight: .* has overwritten it"):
+    with pytest.raises(InternalError, match=r"kernel reduce -> .*: software pipelining: .* has overwritten it"):
         generated(joined, In("b, s"))

@@ -1,4 +1,4 @@
-"""Rows in flight: whose stages are, and that a row has the bits that it has alone."""
+"""Software pipelining: whose stages are, and that a row has the bits that it has alone."""
 
 # JAX's functions are partly untyped; this file is about what they export.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownLambdaType=false
@@ -20,7 +20,7 @@ from shlo_disc.kernels.kernel import RowKernel
 from shlo_disc.kernels.stages import build_row_kernel
 from shlo_disc.lower_cpu.pipeline_schedule import copies
 from shlo_disc.lower_cpu.rows import SEAMS, RowPrinter, scratch_bytes, unrolled
-from shlo_disc.lower_cpu.software_pipelining import GROUP, may_fly
+from shlo_disc.lower_cpu.software_pipelining import GROUP, can_pipeline
 from tests.pipeline.exports import BF16, FAST, In, exported, special
 from tests.pipeline.guarded import guarded
 from tests.pipeline.programs import planned, softmax
@@ -86,7 +86,7 @@ def test_stages_that_compute_are_in_flight() -> None:
         with jax.enable_x64(True):
             one = kernel(function, *inputs)
         assert unrolled(one)
-        assert may_fly(one)
+        assert can_pipeline(one)
         assert "is_on_1" in "\n".join(RowPrinter(one).lines()[0])
 
 
@@ -101,7 +101,7 @@ def test_stages_that_compute_are_in_flight() -> None:
     ids=["only sums and products", "one stage", "rows that are looked up", "many stages"],
 )
 def test_other_stages_are_not(function: Callable[..., Any], inputs: tuple[In, ...]) -> None:
-    assert not may_fly(kernel(function, *inputs))
+    assert not can_pipeline(kernel(function, *inputs))
 
 
 def test_scratch_takes_turns() -> None:
