@@ -23,7 +23,7 @@ from shlo_disc.kernels.attention.forward import build_attention
 from shlo_disc.kernels.contraction import product_types
 from shlo_disc.kernels.groups import Abilities, Group, GroupKind, Launches
 from shlo_disc.kernels.inplace import epilogue_pairs, positions, row_pairs, scatter_pairs
-from shlo_disc.kernels.kernel import ConvKernel, DotKernel, RowKernel
+from shlo_disc.kernels.kernel import ConvKernel, DotKernel
 from shlo_disc.kernels.scan import build_scan
 from shlo_disc.kernels.scatter import build_scatter
 from shlo_disc.kernels.stages import build_row_kernel
@@ -37,8 +37,6 @@ from shlo_disc.lower_cpu import (
     rows,
     scan,
     serial,
-    short_maps,
-    short_rows,
     transposed,
 )
 from shlo_disc.lower_cpu import scatter as scatters
@@ -46,12 +44,12 @@ from shlo_disc.lower_cpu import sort as sorts
 from shlo_disc.lower_cpu.attention import backward as attention_backward
 from shlo_disc.lower_cpu.attention import forward as attention
 from shlo_disc.lower_cpu.lapack import LIBRARIES
-from shlo_disc.lower_cpu.modulo_splitting import MOST_COLUMNS, join_columns, join_short_rows
 from shlo_disc.lower_cpu.parallel import PrintedKernel, parallel_extent, print_parallel
 from shlo_disc.lower_cpu.products import blocks as products
 from shlo_disc.lower_cpu.products import packing
 from shlo_disc.lower_cpu.products.multiplication import MULTIPLIED, Multiplication, multiplication
 from shlo_disc.lower_cpu.products.selection import select
+from shlo_disc.lower_cpu.row_forms import RowForms
 from shlo_disc.lower_cpu.source_files import SourceFiles
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.templates import KernelBody
@@ -186,8 +184,8 @@ class CpuLowering:
         return self._packing(group, part, conv, operand, convolutions.print_packing(conv))
 
     def _rows(self, group: Group, *, alone: bool) -> PrintedKernel:
-        kernel, tensors = verified(build_row_kernel(group, self.facts, self.producers, rows.SEAMS), group)
-        kernel = self._join_columns(group, join_short_rows(kernel))
+        printers = RowForms(group, self.facts, self.producers)
+        kernel, tensors = printers.kernel()
         if (blocks := transposed.tiled(kernel)) is not None:
             statements, sizes = transposed.TiledPrinter(blocks).lines()
             body = KernelBody((), tuple(statements), sizes)
@@ -199,11 +197,11 @@ class CpuLowering:
         if not rows.moves(kernel) and (blocked := packed_transpose.with_packed_loads(kernel)) is not None:
             body, work = (
                 packed_transpose.print_packed(blocked),
-                rows.task_elements(kernel) * (LANES * effort(group, kernel)),
+                rows.task_elements(kernel) * LANES * effort(group, kernel),
             )
             part = self._ref(group, body, tensors, blocked.extent, work, blocked.places[-1])
             return part.sharing(positions(row_pairs(kernel), kernel.params))
-        forms = self._forms(group, kernel)
+        forms = printers.forms(kernel)
         statements, sizes = rows.by_length(forms)
         body = KernelBody((), tuple(statements), sizes)
         work = rows.task_elements(kernel) * effort(group, kernel)
@@ -276,42 +274,6 @@ class CpuLowering:
                 name += "_"
             known = self.decisions[formula] = Sym(name)
         return known
-
-    def _forms(self, group: Group, kernel: RowKernel) -> list[rows.KernelForm]:
-        """The forms of a kernel: for rows of any length, then for ever shorter ones."""
-        forms = [rows.KernelForm(rows.RowPrinter(kernel))]
-        if rows.moves(kernel):
-            whole, _ = build_row_kernel(group, self.facts, self.producers, rows.FIXED_SEAMS)
-            if rows.unrolled(whole):
-                length = self.facts.canonical(rows.longest_row(whole))
-                forms.append(rows.KernelForm(rows.RowPrinter(whole), ((length, "<", rows.LONG_ROW),)))
-        kernel = forms[-1].printer.kernel
-        if (short := short_rows.short_rows(kernel)) is not None:
-            length = self.facts.canonical(short_rows.row_length(kernel))
-            forms.append(
-                rows.KernelForm(short_rows.ShortRowPrinter(short), ((length, "<=", short_rows.limit(kernel)),))
-            )
-        if short_maps.may_be_short(kernel) and (maps := self._short_maps(group, kernel)) is not None:
-            width, height = map(self.facts.canonical, (maps.width, maps.height))
-            conditions = (width, "<=", short_maps.limit(maps)), (height, ">=", short_maps.FEWEST)
-            forms.append(rows.KernelForm(short_maps.ShortMapPrinter(maps), conditions))
-        return forms
-
-    def _short_maps(self, group: Group, kernel: RowKernel) -> short_maps.ShortMaps | None:
-        """The same maps over whole rows, if vectors may span short rows and the launch has the same tasks."""
-        whole, _ = build_row_kernel(group, self.facts, self.producers, short_maps.SEAMS)
-        return short_maps.short_maps(whole) if rows.extent(whole) == rows.extent(kernel) else None
-
-    def _join_columns(self, group: Group, kernel: RowKernel) -> RowKernel:
-        """Merge rows and columns into one loop, if formulas differ by column and vectors cannot span short rows."""
-        sizes = [axis.extent.constant for stage in kernel.stages for axis in stage.axes]
-        if not short_maps.may_be_short(kernel) or any(size is None or size > MOST_COLUMNS for size in sizes):
-            return kernel
-        whole, _ = build_row_kernel(group, self.facts, self.producers, short_maps.SEAMS)
-        if short_maps.short_maps(whole) is not None:
-            return kernel
-        joined = join_columns(whole)
-        return kernel if joined is whole else joined  # a kernel that keeps its rows is split at seams
 
     def _spread(self, group: Group) -> PrintedKernel | None:
         """The cooperative reduction of a kernel of one row, if it pays."""
