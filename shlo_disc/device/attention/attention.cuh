@@ -1,16 +1,16 @@
-// Attention with online softmax: FlashAttention-2 (Dao 2023, section 3.1). A warp has 16 queries. It goes over the keys
-// in blocks, and keeps per query the largest score so far, the sum of exp(score - largest), and the values summed with
-// these weights; when the largest score grows, what is summed so far is scaled down.
+// Attention with online softmax: FlashAttention-2 (Dao 2023, section 3.1). A warp has 16 queries. It iterates over blocks
+// of keys, and keeps per query the largest score so far, the sum of exp(score - largest), and the values summed with
+// these weights; when the largest score grows, the sums are scaled down.
 //
-// Scores and sums lie in registers as gemm/mma.cuh lays out D: a lane has queries g and g + 8, and of every 8 keys (or
-// columns of the values) numbers 2t and 2t + 1. A score is -inf where there is no key, so it adds nothing. While all
-// scores of a query are -inf, 0 is subtracted instead of the largest; in the end 0 / 0 is the NaN that softmax gives
+// Scores and sums are in registers in the layout of D in gemm/mma.cuh: a lane has queries g and g + 8, and of every 8
+// keys (or columns of the values) numbers 2t and 2t + 1. A score is -inf where there is no key, so it adds nothing. While
+// all scores of a query are -inf, 0 is subtracted instead of the largest; the final 0 / 0 is the NaN that softmax gives
 // for such a row.
 #pragma once
 #include "attention/products.cuh"
 #include "values/shuffle.cuh"
 
-// What says that the values' weights are the exponentials themselves.
+// Tag: the weights of the values are the exponentials themselves.
 struct Whole {};
 
 SHLO_DEVICE float quad_max(float x) {
@@ -25,13 +25,13 @@ SHLO_DEVICE bool quad_any(bool x) {
   x |= shuffle_xor(x, 1);
   return x | shuffle_xor(x, 2);
 }
-// What is subtracted from scores of which `greatest` is the largest.
+// The number that is subtracted from scores whose largest is `greatest`.
 SHLO_DEVICE float shift_of(float greatest) { return greatest == -inf_f32() ? 0.f : greatest; }
-// A finished element. Where no weight of a row is kept, its sum is one of zeros, even if the softmax is NaN.
+// A finished element. Where no weight of a row is kept, its sum is zero, even if the softmax is NaN.
 SHLO_DEVICE float divided(float sum, float total, bool kept) { return kept ? sum / total : sum; }
 
-// ROW_WARPS warps with 16 queries each share blocks of KEYS keys; or KEY_WARPS warps have the same queries and each its
-// own blocks of keys, and their results are combined, always in the same order.
+// Either ROW_WARPS warps with 16 queries each share blocks of KEYS keys; or KEY_WARPS warps have the same queries but
+// separate blocks of keys, and their results are combined in a fixed order.
 template <class Products, int KEYS, int ROW_WARPS, int KEY_WARPS>
 struct Attention {
   static_assert(ROW_WARPS == 1 || KEY_WARPS == 1, "warps share either keys or queries");
@@ -51,14 +51,14 @@ struct Attention {
     else __syncwarp();
   }
 
-  // What a lane knows of its queries.
+  // A lane's state of its queries.
   struct State {
     float o[DV / 8][4], greatest[2], total[2];
     bool any[2];  // whether a weight was kept
   };
 
-  // score(sum, i, j): the softmax's input; weight(e, i, j): what V's row is multiplied with, and kept(i, j): whether it
-  // is anything but 0; store(sum, i, c): takes a finished element.
+  // score(sum, i, j): the softmax's input; weight(e, i, j): the factor of V's row; kept(i, j): whether the weight may be
+  // other than 0; store(sum, i, c): stores a finished element.
   template <class Score, class Weight, class Kept, class Store>
   static SHLO_DEVICE void run(const Rows<T>& q, const Rows<T>& k, const Rows<T>& v, idx first, idx rows, idx keys,
                               const Score& score, const Weight& weight, const Kept& kept, const Store& store) {
@@ -80,7 +80,7 @@ struct Attention {
     }
   }
 
-  // The same for keys from .. to alone: what `finish` needs goes to `part`, which has room for PART numbers.
+  // The same for keys [from, to): writes the input of `finish` to `part`, which has PART numbers.
   template <class Score, class Weight, class Kept>
   static SHLO_DEVICE void run_part(const Rows<T>& q, const Rows<T>& k, const Rows<T>& v, idx first, idx rows, idx from,
                                    idx to, float* part, const Score& score, const Weight& weight, const Kept& kept) {
@@ -95,7 +95,7 @@ struct Attention {
     }
   }
 
-  // Take the elements of 16 queries from what `count` warps or blocks have found.
+  // Combine the parts of `count` warps or blocks for 16 queries, and store the elements.
   template <class Store>
   static SHLO_DEVICE void finish(const float* parts, int count, idx width, idx first, idx rows, idx keys,
                                  const Store& store) {
@@ -123,7 +123,7 @@ struct Attention {
 
     Products products;
     products.take(q, row, rows, queries, part == 0);
-    if constexpr (KEY_WARPS > 1) __syncthreads();  // queries are there, and the block's last task is done with the tiles
+    if constexpr (KEY_WARPS > 1) __syncthreads();  // queries are written; the previous task no longer reads the tiles
     state = State{{}, {-inf_f32(), -inf_f32()}, {}, {same<Kept, Whole>, same<Kept, Whole>}};
     idx start = from + part * KEYS;
     if (start < to) k.template fetch<KEYS, Products::D, Products::PITCH_K, THREADS>(tile_k, start, to, thread);
@@ -143,7 +143,7 @@ struct Attention {
     SHLO_UNROLL for (int h = 0; h < 2; ++h) state.total[h] = quad_sum(state.total[h]);
   }
 
-  // One block of products becomes weights.
+  // Turns the products of one block into weights.
   template <class Score, class Weight, class Kept>
   static SHLO_DEVICE void update(State& state, float (&s)[KEYS / 8][4], idx row, idx rows, idx start, idx to,
                                  const Score& score, const Weight& weight, const Kept& kept) {
@@ -162,7 +162,7 @@ struct Attention {
       scale[h] = exp_(state.greatest[h] - shift[h]);
       state.greatest[h] = top[h];
       state.total[h] *= scale[h];
-      if (!state.any[h]) scale[h] = 1.f;  // a sum of zeros stays one, even if the scale is NaN
+      if (!state.any[h]) scale[h] = 1.f;  // keeps a zero sum at zero even if the scale is NaN
     }
     SHLO_UNROLL for (int n = 0; n < DV / 8; ++n) {
       SHLO_UNROLL for (int e = 0; e < 4; ++e) state.o[n][e] *= scale[e / 2];
@@ -184,7 +184,7 @@ struct Attention {
     }
   }
 
-  // What one warp or block has found: sums of 16 x DV, then the largest score, the total and `kept` of 16 queries.
+  // The part of one warp or block: sums of 16 x DV, then the largest score, the total and `kept` of 16 queries.
   static constexpr int SUMS = 16 * DV;
 
  public:
@@ -214,7 +214,7 @@ struct Attention {
     bool kept;
   };
 
-  // Sum number `at` of several parts, as if the largest score of all had been known to each.
+  // Sum number `at` of several parts, each rescaled to the largest score of all.
   static SHLO_DEVICE Joined join(const float* parts, int count, int at) {
     const float* const of_row = parts + SUMS + at / DV;
     Joined all = {0, -inf_f32(), 0, false};

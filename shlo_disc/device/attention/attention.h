@@ -2,7 +2,7 @@
 #pragma once
 #include <stdint.h>
 
-// A launch has batch * ceil(rows / ROWS) tasks; neighbours of one matrix are best taken together, up to GROUP rows.
+// A launch has batch * ceil(rows / ROWS) tasks; adjacent tasks of one matrix are best run together, up to GROUP rows.
 #define SHLO_ATTENTION_ROWS 48
 #define SHLO_ATTENTION_GROUP 192
 #define SHLO_ATTENTION_KEYS 256  // of a block
@@ -22,13 +22,13 @@ struct ShloMatrix {
   int64_t row, column;
 };
 
-// softmax(score(q k^T)) v: `rows` queries and `keys` keys of `depth` elements, values of `width`. The functions get
-// blocks of numbers as epilogues do and change them in place; those that may be null say so.
+// softmax(score(q k^T)) v: `rows` queries and `keys` keys of `depth` elements, values of `width`. The functions take
+// blocks of numbers as epilogues do and change them in place.
 struct ShloAttention {
   ShloMatrix q, k, v;
   int64_t rows, keys, depth, width;
   ShloEpilogue score;   // products of queries and keys become scores
-  ShloEpilogue weigh;   // null, or exponentials become what values are multiplied by
+  ShloEpilogue weigh;   // null, or exponentials become the weights of values
   ShloEpilogue kept;    // null, or numbers become 1 where the weight may be other than 0, else 0
   bool (*hidden)(void* context, int64_t i0, int64_t i1, int64_t j0, int64_t j1);  // null, or whether it proves that
   double fill;                                                                    // these scores are at most `fill`
@@ -36,16 +36,16 @@ struct ShloAttention {
   void* context;
 };
 
-// Compute rows [i0, i1), at most GROUP. Scratch: 64-byte aligned, KEYS * (depth + width) + BLOCK * (KEYS + 16 + depth) + GROUP *
-// (width + 2) numbers of 4 or 8 bytes, where depth and width are rounded up to 16. ROWS, GROUP and BLOCK are multiples of
-// 16.
+// Compute rows [i0, i1), at most GROUP. Scratch: 64-byte aligned, KEYS * (depth + width) + BLOCK * (KEYS + 16 + depth) +
+// GROUP * (width + 2) numbers of 4 or 8 bytes, where depth and width are rounded up to 16. ROWS, GROUP and BLOCK are
+// multiples of 16.
 #define SHLO_ATTENTION_KERNEL(name) \
   extern "C" void shlo_attention_##name(const ShloAttention* attention, int64_t i0, int64_t i1, void* scratch);
 SHLO_ATTENTION_KERNEL(f32) SHLO_ATTENTION_KERNEL(f64)
 
-// The same where threads share the keys of at most BLOCK rows: a split is keys [j0, j1), whose sums are kept as a state;
-// `join` adds up the states of all splits. A state is 64-byte aligned and has rows * width + 2 * BLOCK numbers; those of
-// a matrix lie one after the other.
+// The same with split keys (Flash-Decoding), for at most BLOCK rows: a split is keys [j0, j1), whose sums are kept as a
+// state; `join` combines the states of all splits. A state is 64-byte aligned and has rows * width + 2 * BLOCK numbers;
+// those of a matrix are adjacent.
 #define SHLO_ATTENTION_SPLITS(name)                                                                                \
   extern "C" void shlo_attention_split_##name(const ShloAttention* attention, int64_t j0, int64_t j1, void* state, \
                                               void* scratch);                                                      \
@@ -53,8 +53,8 @@ SHLO_ATTENTION_KERNEL(f32) SHLO_ATTENTION_KERNEL(f64)
                                              void* scratch);
 SHLO_ATTENTION_SPLITS(f32) SHLO_ATTENTION_SPLITS(f64)
 
-// What gradients share with attention is compiled with it: their programs link both. (What they compute: the functions of
-// these names in attention/online.h; `b`, `high`, `b_ld` and `first` are its Panels.)
+// Functions that gradients share with attention, compiled with the latter; programs with gradients link both. (See the
+// functions of these names in attention/online.h; `b`, `high`, `b_ld` and `first` are its Panels.)
 #define SHLO_ATTENTION_SHARED(name, T)                                                                               \
   extern "C" void shlo_attention_multiply_##name(const T* a, int64_t lda, int64_t rows, const T* b, int64_t high,    \
                                                  int64_t b_ld, int64_t first, T* c, int64_t ldc, int64_t k,          \
@@ -65,24 +65,24 @@ SHLO_ATTENTION_SHARED(f32, float) SHLO_ATTENTION_SHARED(f64, double)
 
 // ---- gradients (attention/gradients.h) ------------------------------------------------------------------------------
 
-#define SHLO_BACKWARD_ROWS 48   // that meet all keys together
-#define SHLO_BACKWARD_KEYS 256  // whose weights are in a cache together
+#define SHLO_BACKWARD_ROWS 48   // of a block, which is computed with all keys
+#define SHLO_BACKWARD_KEYS 256  // of a chunk, whose weights fit in a cache
 
-// Computes `to` from blocks of pairs of a row and a key: their products `raw` and `gradient`, both with lines of ld numbers,
-// and sums of rows. Number k of the sums of row i is sums[k * ROWS + i - i0]. `to` may be `raw`.
+// Computes `to` for a block of (row, key) pairs from their products `raw` and `gradient`, both with leading dimension ld,
+// and from the row sums. Sum k of row i is sums[k * ROWS + i - i0]. `to` may be `raw`.
 typedef void (*ShloPairs)(void* context, const void* raw, const void* gradient, void* to, const void* sums, int64_t ld,
                           int64_t to_ld, int64_t i0, int64_t rows, int64_t j0, int64_t columns);
 
-// The largest, or the sum, of all elements of a row; kept: these take the place of `raw`.
+// The largest, or the sum, of all elements of a row. `kept`: the elements replace `raw`.
 struct ShloRowSum {
   ShloPairs element;
   bool greatest, kept;
 };
 
-// What a product multiplies: numbers, or words of two bf16, of which it may round each sum of two products.
+// Operands of a product: numbers, or words of two bf16; for ROUNDED_PAIRS each sum of two products may be rounded.
 enum ShloWords { SHLO_NUMBERS, SHLO_PAIRS, SHLO_ROUNDED_PAIRS };
 
-// What pairs of rows and keys are multiplied with others by: numbers, or if `narrow` elements of the operands' type, for words.
+// Weights of (row, key) pairs: numbers, or if `narrow`, elements of the operands' type, which are read as words.
 struct ShloWeights {
   ShloPairs element;
   bool narrow;
@@ -107,15 +107,15 @@ struct ShloAttentionBackward {
   const ShloGradient* gradients;
   int64_t gradient_count;
   bool (*hidden)(void* context, int64_t i0, int64_t i1, int64_t j0, int64_t j1);  // as in ShloAttention
-  ShloPairs vacant;  // null, or stores for hidden pairs what weights store for others
+  ShloPairs vacant;  // null, or stores for hidden pairs what `weights` store for others
   double fill;
   double moderate;  // pairs of exponential 0 add nothing if all numbers of q, k, g and v are at most so large
   ShloWords raw_words, gradient_words;
   void* context;
 };
 
-// Computes all rows. Sums over rows begin with the `first` call and are handed on in the `last`. Scratch: 64-byte aligned;
-// its size is in lower_cpu/attention/backward.py. Operands of two bytes have f32 between the products.
+// Computes all rows. Sums over rows start with the `first` call and go to the epilogue in the `last`. Scratch: 64-byte
+// aligned; its size is in lower_cpu/attention/backward.py. For 2-byte operands, values between the products are f32.
 #define SHLO_ATTENTION_BACKWARD_KERNEL(name)                                                                        \
   extern "C" void shlo_attention_backward_##name(const ShloAttentionBackward* attention, bool first, bool last,    \
                                                  void* scratch);
@@ -124,14 +124,14 @@ SHLO_ATTENTION_BACKWARD_KERNEL(f16) SHLO_ATTENTION_BACKWARD_KERNEL(bf16)
 
 // ---- types of two bytes (attention/rows.h) --------------------------------------------------------------------------
 
-// softmax(score(q k^T)) v by the program's own formulas, which may round after every operation: numbers between the products
-// are f32, and round where a formula does.
+// softmax(score(q k^T)) v by the program's own formulas, which may round after every operation: values between the
+// products are f32, rounded where a formula rounds.
 struct ShloAttentionRows {
   ShloMatrix q, k, v;
   int64_t rows, keys, depth, width;
   const ShloRowSum* sums;  // the largest score is the first
   int64_t sum_count;
-  ShloPairs weights;  // to what values are multiplied by: bf16 as bf16, f16 as f32
+  ShloPairs weights;  // computes the weights of values: bf16 as bf16, f16 as f32
   ShloEpilogue epilogue;
   bool (*hidden)(void* context, int64_t i0, int64_t i1, int64_t j0, int64_t j1);  // as in ShloAttention
   double fill;

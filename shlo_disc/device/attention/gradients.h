@@ -1,15 +1,15 @@
 // The gradients of attention, for blocks of rows with all their keys. (The interface: attention/attention.h.)
 //
-// What a row's softmax needs is found as in a program that stores scores, since all scores of a few rows are there at once;
-// only products of whole matrices never are. Gradients of keys and values grow from one block of rows to the next, in one
-// order, so that threads share no matrix.
+// All scores of a block of rows are in memory, so row sums are computed as in a program that stores scores; the whole
+// score matrix is never stored. Gradients of keys and values accumulate over the blocks of rows in a fixed order, and
+// threads share no matrix.
 #pragma once
 #include "attention/pairs.h"
 #include "attention/words.h"
 
 namespace {
 
-// Whether all numbers are at most so large, and none is NaN.
+// Whether no magnitude exceeds `most`, and none is NaN.
 template <class N, class T>
 bool moderate(const N* x, int64_t row, int64_t column, int64_t rows, int64_t columns, T most) {
   if (row == 1 && column != 1) return moderate(x, column, row, columns, rows, most);
@@ -23,10 +23,10 @@ bool moderate(const N* x, int64_t row, int64_t column, int64_t rows, int64_t col
   return hmax(greatest) <= most;
 }
 
-// What attention has too is compiled with it: here it would be half of all.
+// Functions shared with attention, compiled there: compiled here, they would be half of this code.
 template <class T> struct Shared;
 
-// Words of one number.
+// Words that are single numbers.
 template <class T>
 struct Single {
   static constexpr int64_t step = 1;
@@ -48,7 +48,7 @@ struct Single {
 template <> struct Words<float> : Single<float> {};
 template <> struct Words<double> : Single<double> {};
 
-// Operands have elements N; between the products are numbers T.
+// Operands have elements N; values between the products have type T.
 template <class N, class T = typename Words<N>::Number>
 struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
   typedef PairsOfRows<T, ShloAttentionBackward> Base;
@@ -63,8 +63,8 @@ struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
 
   const int64_t deep = whole_lines(words(it.depth)), wide = whole_lines(words(it.width)), high = whole_lines(it.keys);
   T *const keys, *const values, *queries, *upstream;
-  T *right[MOST], *sum[MOST];  // of gradients
-  T* paired;                   // weights of which neighbouring rows share a word
+  T *right[MOST], *sum[MOST];  // of each gradient
+  T* paired;                   // weights, with pairs of adjacent rows in one word
 
   AttentionBackward(const ShloAttentionBackward& attention, T* scratch)
       : Base(attention), keys(scratch), values(keys + deep * high) {
@@ -86,13 +86,13 @@ struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
   }
   static int64_t least_one(int64_t n) { return n < 1 ? 1 : n; }
 
-  // Lines of the operand on the right, if it is laid out.
+  // Lines of the right operand, if it is packed.
   int64_t right_high(const ShloGradient& one) const {
     if (one.words == SHLO_NUMBERS) return one.by_key ? ROWS : high;
     return whole_lines(words(one.by_key ? ROWS : it.keys));
   }
 
-  // Rows as products read them: where they are, or laid out.
+  // Rows as products read them: in place, or packed.
   struct Lines {
     const T* at;
     int64_t ld;
@@ -111,7 +111,7 @@ struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
         return lay_out_panels(from, one.right.row, one.right.column, rows, one.columns, to, high, widen<N>);
     lay_out_words(from, one.right.row, one.right.column, rows, one.columns, to, high);
   }
-  // c (+)= a b, of as many words as `k` elements need. Of a matrix that is TURNED, lines of `a` are what is summed.
+  // c (+)= a b, over the words of `k` elements. TURNED: `a` is transposed, the sum is over its lines.
   template <bool TURNED>
   static void multiply_words(ShloWords are, Lines a, int64_t rows, Panels<T> b, T* c, int64_t ldc, int64_t k, int64_t columns,
                              bool add) {
@@ -131,7 +131,7 @@ struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
     });
   }
 
-  // Whether pairs with scores of at most `fill` add nothing to these rows, nor to sums over them.
+  // Whether pairs with scores of at most `fill` contribute nothing to these rows and to sums over rows.
   bool vanish(int64_t i, int64_t rows) const {
     if (!Base::vanish(rows)) return false;
     const T most = T(it.moderate);
@@ -139,7 +139,7 @@ struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
            moderate(at(it.g, i), it.g.row, it.g.column, rows, it.width, most);
   }
 
-  // Asked only where a mask hides something, and then once.
+  // Evaluated only where a mask hides something, and then cached.
   bool are_moderate(Answer& keys_and_values) const {
     const T most = T(it.moderate);
     if (keys_and_values == UNKNOWN)
@@ -150,7 +150,7 @@ struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
     return keys_and_values == YES;
   }
 
-  // `begins`: nothing has been added to sums over rows yet.
+  // `begins`: sums over rows are still uninitialized.
   __attribute__((noinline)) void take_rows(int64_t i, int64_t rows, Answer& moderate_keys, bool begins) const {
     begin_sums();
     const Lines q = lines(it.q, i, rows, it.depth, queries, deep), g = lines(it.g, i, rows, it.width, upstream, wide);
@@ -168,7 +168,7 @@ struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
       if (one.by_key && !reads_in_place(one))
         lay_out_right(one, at(one.right, i), rows, right[n], right_high(one));
     }
-    if (begins && which != ALL) clear_sums(true);  // some keys meet later rows first
+    if (begins && which != ALL) clear_sums(true);  // keys hidden from these rows are first used by later ones
     bool taken = false;
     each_piece(i, rows, which, [&](int64_t c, int64_t count) {
       add_gradients(i, rows, c, count, !begins || which != ALL, taken);
@@ -183,11 +183,11 @@ struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
     }
   }
 
-  // Rows of whole registers are read where they are, and keys by a few blocks of rows.
+  // Rows of whole registers are read in place. So are keys, if there are only a few blocks of rows.
   bool reads_in_place(const ShloGradient& one) const {
     return sizeof(N) == sizeof(T) && one.right.column == 1 && one.columns % 16 == 0 && (one.by_key || it.rows <= 2 * ROWS);
   }
-  // What weights of rows from number i on, or of keys from number c on, are multiplied with.
+  // The right operand for weights of rows from i on, or of keys from c on.
   Panels<T> right_of(int64_t n, int64_t i, int64_t c) const {
     const ShloGradient& one = it.gradients[n];
     if (reads_in_place(one)) return {(const T*)at(one.right, i), 1, one.right.row, c};
@@ -198,14 +198,14 @@ struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
     weights_of(it.context, raw + c, gradient + c, weights + w * ROWS * weights_ld, sums, ld, weights_ld, i, rows, c, count);
   }
 
-  // Sums over rows, and over keys, have something already, or not.
+  // `over_rows`, `over_keys`: whether to add to those sums, or to overwrite them.
   __attribute__((noinline)) void add_gradients(int64_t i, int64_t rows, int64_t c, int64_t count, bool over_rows,
                                                bool over_keys) const {
     for (int64_t w = 0; w < it.weight_count; ++w) {
       compute(it.weights[w].element, w, i, rows, c, count);
       N* const to = (N*)(weights + w * ROWS * weights_ld);
       for (int64_t r = 0; it.weights[w].narrow && count % STEP != 0 && r < rows; ++r)
-        to[r * weights_ld + count] = N{};  // the last key has no neighbour
+        to[r * weights_ld + count] = N{};  // pads the last word of an odd number of keys
     }
     for (int64_t n = 0; n < it.gradient_count; ++n) {
       const ShloGradient& one = it.gradients[n];
@@ -252,7 +252,7 @@ struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
 
 }  // namespace
 
-// Of operands N, with what attention of `shared` numbers T has.
+// Defines the kernel for operands N, using the functions of attention of type `shared`, with numbers T.
 #define SHLO_ATTENTION_BACKWARD(name, N, shared, T)                                                                \
   namespace {                                                                                                      \
   template <> struct Shared<T> {                                                                                   \

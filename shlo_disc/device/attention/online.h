@@ -1,13 +1,14 @@
 // Attention with online softmax (Milakov & Gimelshein 2018; FlashAttention-2, Dao 2023, section 3.1) over blocks of keys.
 // (The interface: attention/attention.h.)
 //
-// A block of keys and its values are laid out once for up to GROUP rows: keys as columns, 64 side by side, so that both
-// products are register tiles of 6 rows by 4 registers. Of each row it is known what the largest score so far is, the sum
-// of exp(score - largest), and the sum of values with these weights, which shrinks when the largest score grows.
+// A block of keys and its values are packed once for up to GROUP rows: keys as columns, 64 side by side, so that both
+// products are register tiles of 6 rows by 4 registers. Each row has the largest score so far, the sum of
+// exp(score - largest), and the sum of values with these weights; both are scaled down when the largest score grows.
 //
-// Means what softmax and products mean that store all scores. While all scores of a row are -inf, 0 is subtracted
-// instead of the largest; in the end 0 / 0 is the NaN of such a row. NaN scores do not become the largest, but make the
-// sum NaN. Scores that are hidden may be left out where exp(score - largest) is 0 and the value is finite: 0 * inf is NaN.
+// The semantics are those of a softmax and products that store all scores. While all scores of a row are -inf, 0 is
+// subtracted instead of the largest; the final 0 / 0 is the NaN of such a row. NaN scores do not become the largest,
+// but make the sum NaN. Hidden scores may be skipped where exp(score - largest) is 0 and the value is finite: 0 * inf
+// is NaN.
 #pragma once
 #include "attention/attention.h"
 #include "values/convert.h"
@@ -17,19 +18,19 @@
 namespace {
 
 constexpr int64_t GROUP = SHLO_ATTENTION_GROUP, KEYS = SHLO_ATTENTION_KEYS, BLOCK = SHLO_ATTENTION_BLOCK;
-constexpr int64_t STRIP = 64;  // keys that a mask may hide together; whole panels
-constexpr int64_t VERY_FEW = 8;  // rows at most, for which it does not pay to turn keys
-constexpr int64_t FEW = 48;  // rows at most, for which it does not pay to move values together
+constexpr int64_t STRIP = 64;  // granularity, in keys, at which a mask is tested; whole panels
+constexpr int64_t VERY_FEW = 8;  // up to so many rows, keys are not transposed
+constexpr int64_t FEW = 48;  // up to so many rows, values are not packed
 
 constexpr int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 constexpr int64_t whole_lines(int64_t n) { return (n + 15) / 16 * 16; }
-// From a row of scores to the next: mostly no power of two, so that rows meet in few sets of a cache.
+// Distance between rows of scores: seldom a power of two, so that few rows map to the same cache sets.
 constexpr int64_t pitch(int64_t count) { return whole_lines(count) + 16; }
 
 // ---- layout ----------------------------------------------------------------------------------------------------------
 
-// to[r * ld + c] = from[r * row + c * column] for r < rows, c < columns; columns up to the next multiple of 16, and 15 rows
-// more, may be written, with anything.
+// to[r * ld + c] = from[r * row + c * column] for r < rows, c < columns. Columns up to the next multiple of 16, and 15
+// more rows, may be overwritten with arbitrary values.
 template <class T>
 void lay_out(const T* from, int64_t row, int64_t column, int64_t rows, int64_t columns, T* to, int64_t ld) {
   if (column == 1) {
@@ -61,10 +62,10 @@ bool all_finite(const T* x, int64_t ld, int64_t rows, int64_t columns) {
 
 // ---- products --------------------------------------------------------------------------------------------------------
 
-// How numbers of operands are multiplied; other kinds are in attention/rows.h.
+// How elements of operands are multiplied; other kinds are in attention/words.h.
 template <class T>
 struct Plain {
-  static constexpr int parts = 1;  // of a word, which are multiplied one after the other
+  static constexpr int parts = 1;  // of a word; each is multiplied separately
   template <int part>
   SHLO_INLINE register_t<T> load(const T* p) { return read(p); }
   template <int part>
@@ -86,7 +87,7 @@ SHLO_INLINE void add_products(register_t<T> (&sum)[M][V], const T* a, int64_t st
   }
 }
 
-// c[M, V registers] (+)= a[M, k] * b[k, V registers]; of a matrix that is TURNED, a[k, M] is in memory.
+// c[M, V registers] (+)= a[M, k] * b[k, V registers]. TURNED: `a` is stored transposed, as a[k, M].
 template <class T, int M, int V, bool TURNED, class Kind>
 void tile(const T* a, int64_t lda, const T* b, int64_t ldb, T* c, int64_t ldc, int64_t k, bool add) {
   constexpr int L = Register<T>::lanes;
@@ -108,7 +109,7 @@ void tile(const T* a, int64_t lda, const T* b, int64_t ldb, T* c, int64_t ldc, i
 template <class T, int V, bool TURNED, class Kind>
 void tiles(const T* a, int64_t lda, int64_t rows, const T* b, int64_t ldb, T* c, int64_t ldc, int64_t k, bool add) {
   for (int64_t i = 0, high; i < rows; i += high) {
-    const int64_t parts = (rows - i + 5) / 6;  // that differ by one row at most
+    const int64_t parts = (rows - i + 5) / 6;  // whose heights differ by one row at most
     high = (rows - i + parts - 1) / parts;
     constexpr decltype(tile<T, 1, V, TURNED, Kind>)* of_height[] = {
         tile<T, 1, V, TURNED, Kind>, tile<T, 2, V, TURNED, Kind>, tile<T, 3, V, TURNED, Kind>,
@@ -117,9 +118,9 @@ void tiles(const T* a, int64_t lda, int64_t rows, const T* b, int64_t ldb, T* c,
   }
 }
 
-// The operand on the right: element (p, j) of a panel of PANEL columns, or fewer at the end, which begins at column c, is
-// at[c * high + (first + p) * ld + j]. Panels of one line are the operand where it is, with lines ld apart, which may be 0;
-// those that are laid out have more lines, as wide as the panel.
+// The right operand, in panels of PANEL columns (fewer at the end). Element (p, j) of the panel at column c is
+// at[c * high + (first + p) * distance + j]. high = 1: the operand is read in place, with lines ld apart (0 is legal);
+// otherwise it is packed, and lines are as wide as the panel.
 template <class T>
 struct Panels {
   const T* at;
@@ -140,12 +141,12 @@ void lay_out_panels(const N* from, int64_t row, int64_t column, int64_t rows, in
             panel_width<T>(c, columns));
 }
 
-// c[rows, columns] (+)= a[rows, k] * b[k, columns]; of c whole lines of 16 are written.
+// c[rows, columns] (+)= a[rows, k] * b[k, columns]; columns of c are written up to the next multiple of 16.
 template <bool TURNED = false, template <class> class Kind = Plain, class T>
 void multiply(const T* a, int64_t lda, int64_t rows, Panels<T> b, T* c, int64_t ldc, int64_t k, int64_t columns,
               bool add) {
   constexpr int L = Register<T>::lanes, V = SHLO_TILE_VECTORS;
-  if (rows == 1 && b.in_place() && columns % (2 * V * L) == 0) {  // one row reads longer pieces of lines of memory
+  if (rows == 1 && b.in_place() && columns % (2 * V * L) == 0) {  // one row: wider tiles read longer runs of memory
     for (int64_t j = 0; j < columns; j += 2 * V * L)
       tile<T, 1, 2 * V, TURNED, Kind<T>>(a, lda, b.at + b.first * b.ld + j, b.ld, c + j, ldc, k, add);
     return;
@@ -163,7 +164,7 @@ void multiply(const T* a, int64_t lda, int64_t rows, Panels<T> b, T* c, int64_t 
   }
 }
 
-// sum[M, 4] += a[M] * b[4], of registers at a[i * lda] and b[..], or one part of these.
+// sum[M, 4] += a[M] * b[4], elementwise over one register of each row, or one part of these.
 template <class T, int M, class Kind, int part = 0>
 SHLO_INLINE void add_dots(register_t<T> (&sum)[M][4], const T* a, int64_t lda, const T* const (&b)[4], int64_t p) {
   register_t<T> y[4];
@@ -195,14 +196,14 @@ void dots(const T* a, int64_t lda, const T* b, int64_t ldb, int64_t count, T* c,
 
 // ---- attention -------------------------------------------------------------------------------------------------------
 
-// The larger numbers; `most` where x is NaN.
+// The elementwise maximum; `most` where x is NaN.
 template <class V>
 SHLO_INLINE V larger_of(V x, V most) {
   if constexpr (is_pair<V>) return V{hardware_max(x.lo, most.lo), hardware_max(x.hi, most.hi)};
   else return hardware_max(x, most);
 }
 
-// Lane k: all lanes of x[k] combined.
+// Horizontal reductions: lane k of the result is x[k] reduced by `op`.
 template <class V, class Op>
 SHLO_INLINE V across(V* x, Op op) {
   if constexpr (is_pair<V>) {
@@ -236,10 +237,10 @@ struct Attention {
 
   static const T* at(const ShloMatrix& m, int64_t i) { return (const T*)m.at + i * m.row; }
 
-  // Very few rows are multiplied with keys where they are.
+  // Very few rows are multiplied with keys in place.
   bool dots_keys() const {
     const bool adjacent = it.q.column == 1 && it.k.column == 1 && it.depth % Register<T>::lanes == 0;
-    return it.rows <= VERY_FEW && adjacent;  // not of these: the bits must not depend on how threads share rows
+    return it.rows <= VERY_FEW && adjacent;  // all rows, not i1 - i0: bits must not depend on how threads share rows
   }
   void dot(int64_t i, int64_t rows, int64_t j, int64_t count, int64_t ld) const {
     const T *const a = at(it.q, i), *const b = at(it.k, j);
@@ -252,7 +253,7 @@ struct Attention {
   void take_keys(int64_t j, int64_t count) const {
     if (!dots_keys()) lay_out_panels(at(it.k, j), it.k.column, it.k.row, it.depth, count, keys, deep);
   }
-  // Few rows read values where they are, if these are whole registers.
+  // Few rows read values in place, if these are whole registers.
   bool reads_values() const { return it.v.column == 1 && it.width % 16 == 0 && i1 - i0 <= FEW; }
   Panels<T> values_at(int64_t j, int64_t c) const {
     if (reads_values()) return {at(it.v, j), 1, it.v.row, c};
@@ -270,8 +271,8 @@ struct Attention {
     return true;
   }
 
-  // Up to 16 rows of scores become exponentials; what is summed so far shrinks. A lane of `greatest` and of `total` is a
-  // row; those of rows that are absent stay what they are.
+  // Turns up to 16 rows of scores into exponentials, and rescales the sums so far. Lanes of `greatest` and `total` are
+  // rows; those of absent rows do not change.
   __attribute__((noinline)) void weigh_rows(int64_t r, T* x, int64_t ld, int64_t rows, int64_t count) const {
     typedef vector_t<T> vector;
     const int64_t last = (count - 1) / 16 * 16;
@@ -322,7 +323,7 @@ struct Attention {
     }
   }
 
-  // Rows [i, i + rows) meet `count` keys, from number c on of the block that begins at j.
+  // Processes rows [i, i + rows) with `count` keys, from number c on of the block that starts at j.
   __attribute__((noinline)) void meet(int64_t i, int64_t rows, int64_t j, int64_t c, int64_t count) const {
     const int64_t ld = pitch(count);
     const Panels<T> right = {keys + c * deep, deep, 0, 0};
@@ -340,7 +341,7 @@ struct Attention {
     multiply(scores, ld, rows, values_at(j, c), sums + (i - i0) * wide, wide, count, it.width, true);
   }
 
-  // How many keys from number c on of the block are all hidden from these rows, or all not. `hides`: which.
+  // Length of the run of keys from number c on of the block that are all hidden from these rows, or all not (`hides`).
   int64_t run_of(int64_t i, int64_t rows, int64_t j, int64_t c, int64_t count, bool& hides) const {
     hides = false;
     if (it.hidden == nullptr) return count - c;
@@ -353,8 +354,8 @@ struct Attention {
     return least(end, count) - c;
   }
 
-  // All pairs of rows and keys that are hidden, or those that are not: if their rows are not `excused`. Whether the values
-  // of all that is left out are finite.
+  // Processes either all hidden pairs of rows and keys or all others, except for `excused` rows. Returns whether the
+  // values of all skipped keys are finite.
   bool meet_all(bool hidden, const bool* excused) const {
     const int64_t all = j1 - j0, blocks = (all + KEYS - 1) / KEYS;
     const int64_t block = blocks == 0 ? KEYS : (all + blocks * STRIP - 1) / (blocks * STRIP) * STRIP;
@@ -387,7 +388,7 @@ struct Attention {
     return finite;
   }
 
-  // Whether scores of at most `fill` add nothing to these rows.
+  // Whether scores of at most `fill` contribute nothing to these rows.
   bool vanish(int64_t first, int64_t rows) const {
     if (it.fill == -__builtin_inf()) return true;
     for (int64_t r = first; r < first + rows; ++r)
@@ -405,7 +406,7 @@ struct Attention {
     return false;
   }
 
-  // Where no weight of a row is kept, its sum is one of zeros, even if the softmax is NaN.
+  // Where no weight of a row is kept, its sum is zero, even if the softmax is NaN.
   void divide(int64_t i) const {
     const T all = total[i - i0];
     if (it.keys == 0 || (!(all > 0) && it.kept != nullptr && !any_kept(i))) return;
@@ -444,7 +445,7 @@ struct Attention {
       store(state + count + BLOCK + r, load(total + r));
     }
   }
-  // All splits, in their order: each is scaled as if the largest score of all had been known.
+  // Combines all splits, in order, each rescaled to the largest score of all.
   void join(const T* states, int64_t splits) const {
     typedef vector_t<T> vector;
     const int64_t rows = i1 - i0, count = rows * wide, size = state_size();

@@ -1,5 +1,5 @@
-// Blocks of rows with all their keys: sums of rows by the program's own formulas, pieces that a mask hides or does not.
-// (The interface: attention/attention.h.)
+// Blocks of rows with all their keys: row sums by the program's own formulas, and iteration over the key ranges that a
+// mask hides or not. (The interface: attention/attention.h.)
 #pragma once
 #include "attention/online.h"
 
@@ -9,14 +9,14 @@ constexpr int64_t ROWS = SHLO_BACKWARD_ROWS, CHUNK = SHLO_BACKWARD_KEYS;
 
 enum Answer { UNKNOWN, NO, YES };
 
-// The larger numbers; NaN wins.
+// The elementwise maximum; NaN propagates.
 template <class V>
 SHLO_INLINE V largest(V a, V b) {
   if constexpr (is_pair<V>) return V{larger(a.lo, b.lo), larger(a.hi, b.hi)};
   else return larger(a, b);
 }
 
-// `It` describes what is computed: its `sums`, its `keys` and what hides them.
+// `It` describes the computation: its `sums`, `keys` and `hidden`.
 template <class T, class It>
 struct PairsOfRows {
   static constexpr T INFINITE = __builtin_inf();
@@ -29,7 +29,7 @@ struct PairsOfRows {
 
   explicit PairsOfRows(const It& what) : it(what) {}
 
-  // Calls `take` with pieces of at most CHUNK keys, from number `c` on, that are all hidden from these rows, or all not.
+  // Calls take(c, count) with runs of at most CHUNK keys from `c` on, all hidden from these rows or all not.
   template <class F>
   void each_piece(int64_t i, int64_t rows, Pairs which, F take) const {
     for (int64_t c = 0, end; c < it.keys; c = end) {
@@ -68,7 +68,7 @@ struct PairsOfRows {
     return true;
   }
 
-  // Rows of numbers join the sums of their rows, 16 of which are lanes of one vector.
+  // Reduces rows of `x` into their sums, 16 of which are the lanes of one vector.
   template <class Op>
   void add_to_sums(T* sums_of_rows, T nothing, const T* x, int64_t x_ld, int64_t rows, int64_t count, Op op) const {
     typedef vector_t<T> vector;

@@ -1,9 +1,9 @@
-// The two products of attention for the 16 queries of a warp: S = Q K^T and O += P V, with K and V in shared memory.
+// The two products of attention for a warp's 16 queries: S = Q K^T and O += P V, with K and V in shared memory.
 #pragma once
 #include "gemm/mma.cuh"
 #include "values/pack.cuh"
 
-// Copies of 16 bytes from global to shared memory that the thread does not wait for; zeros where `present` is false.
+// Asynchronous copies of 16 bytes from global to shared memory; zeros where `present` is false.
 #ifdef __CUDA_EMU__
 SHLO_DEVICE void copy_async(void* to, const void* from, bool present) {
   for (int k = 0; k < 2; ++k) ((uint64_t*)to)[k] = present ? ((const uint64_t*)from)[k] : 0;  // the race checker sees it
@@ -17,7 +17,7 @@ SHLO_DEVICE void copy_async(void* to, const void* from, bool present) {
                : "memory");
 }
 SHLO_DEVICE void copies_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-// Until all but the LEFT newest groups of copies have arrived.
+// Waits until at most the LEFT newest groups of copies are pending.
 template <int LEFT> SHLO_DEVICE void copies_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory"); }
 #endif
 
@@ -44,7 +44,7 @@ struct Rows {
         copy_async(tile + r * PITCH + c, present ? start + (r0 + r) * row + c : start, present);
       }
     } else {
-      for (int at = thread; at < COUNT * WIDTH; at += THREADS) {  // neighbours follow the direction of stride 1
+      for (int at = thread; at < COUNT * WIDTH; at += THREADS) {  // adjacent threads along the dimension of stride 1
         const int r = row == 1 ? at % COUNT : at / WIDTH, c = row == 1 ? at / COUNT : at % WIDTH;
         tile[r * PITCH + c] = r0 + r < rows && c < width ? this->at(r0 + r, c) : T{};
       }
@@ -109,8 +109,8 @@ struct HalfProducts {
   }
 };
 
-// f32 rounded to tf32 on the tensor cores. The depth of a product may be taken in any order, so a lane reads numbers 2t
-// and 2t + 1 of every 8 where gemm/mma.cuh has t and t + 4.
+// f32 rounded to tf32 on the tensor cores. The depth of a product may be permuted, so a lane reads numbers 2t and
+// 2t + 1 of every 8 where gemm/mma.cuh has t and t + 4.
 template <int D_, int DV_, int KEYS>
 struct Tf32Products {
   typedef float T;
@@ -151,7 +151,7 @@ struct Tf32Products {
   }
 };
 
-// f32 on ordinary cores. Shared memory has the queries of each 16 rows, and for each warp the weights of one block.
+// f32 on CUDA cores. Shared memory has the queries of each 16 rows, and for each warp the weights of one block.
 template <int D_, int DV_, int KEYS>
 struct PlainProducts {
   typedef float T;
@@ -160,7 +160,7 @@ struct PlainProducts {
 
   const float* q;
 
-  // Queries stay in shared memory, written by the warp that `writes`; others read it after a barrier.
+  // Queries are in shared memory, written by the warp with `writes`; other warps read them after a barrier.
   SHLO_DEVICE void take(const Rows<float>& from, idx row, idx rows, char* queries, bool writes) {
     float* const mine = (float*)queries;
     q = mine;

@@ -1,6 +1,6 @@
-// Attention of types of two bytes, for blocks of rows with all their keys. (The interface: attention/attention.h.)
+// Attention of 2-byte types, for blocks of rows with all their keys. (The interface: attention/attention.h.)
 //
-// Weights are rounded after they are divided by their sum, so the sum is known first: scores of a block of rows stay in
+// Weights are rounded after division by their sum, so all scores of a block of rows are computed first and stay in
 // private memory.
 #pragma once
 #include "attention/pairs.h"
@@ -8,7 +8,7 @@
 
 namespace {
 
-// `First` and `Second` are how both products multiply.
+// `First` and `Second`: kinds of multiplication of the two products.
 template <class N, template <class> class First, template <class> class Second>
 struct AttentionRows : PairsOfRows<float, ShloAttentionRows> {
   static constexpr int64_t STEP = Words<N>::step;
@@ -18,11 +18,11 @@ struct AttentionRows : PairsOfRows<float, ShloAttentionRows> {
   static const N* at(const ShloMatrix& m, int64_t i) { return (const N*)m.at + i * m.row; }
 
   const int64_t deep = whole_lines(words(it.depth)), wide = whole_lines(it.width);
-  const bool is_one_block;  // which meets each chunk once or twice: chunks need not be kept
+  const bool is_one_block;  // then each chunk is used once or twice, and need not be kept
   const int64_t key_lines = whole_lines(it.keys), value_lines = whole_lines(words(is_one_block ? least(CHUNK, it.keys) : it.keys));
   float *const keys, *const values, *const queries, *const result;
-  int64_t keys_taken = 0, values_taken = 0;  // those before are laid out, of one block the last chunk of them
-  Answer finite = UNKNOWN;                   // all values
+  int64_t keys_taken = 0, values_taken = 0;  // packed so far; with one block only their last chunk is in memory
+  Answer finite = UNKNOWN;                   // whether all values are finite
 
   AttentionRows(const ShloAttentionRows& attention, int64_t rows, float* scratch)
       : PairsOfRows(attention), is_one_block(rows <= ROWS), keys(scratch), values(keys + deep * key_lines), queries(values + wide * value_lines),
@@ -32,13 +32,13 @@ struct AttentionRows : PairsOfRows<float, ShloAttentionRows> {
     sums = weights + ROWS * weights_ld;
   }
 
-  // Very few rows are multiplied with keys where they are.
+  // Very few rows are multiplied with keys in place.
   bool dots_keys() const {
     const bool adjacent = it.q.column == 1 && it.k.column == 1 && it.q.row % STEP == 0 && it.k.row % STEP == 0;
     return sizeof(N) * STEP == sizeof(float) && it.rows <= VERY_FEW && adjacent &&
            it.depth % (STEP * Register<float>::lanes) == 0;
   }
-  // Calls `lay` with the first key of chunks and where it goes, so that `count` keys from number c on are laid out.
+  // Packs the chunks of `count` keys from number c on: calls lay(first key of a chunk, its place) where needed.
   template <class F>
   void take(int64_t& taken, int64_t c, int64_t count, F lay) const {
     const int64_t chunk = c / CHUNK * CHUNK;
@@ -66,7 +66,7 @@ struct AttentionRows : PairsOfRows<float, ShloAttentionRows> {
   }
   bool are_finite() {
     if (finite != UNKNOWN) return finite == YES;
-    const bool by_rows = it.v.column == 1;  // or by columns, or one by one
+    const bool by_rows = it.v.column == 1;  // else by columns, as vectors or one by one
     const int64_t lines = by_rows ? it.keys : it.width, count = by_rows ? it.width : it.keys;
     const int64_t line = by_rows ? it.v.row : it.v.column, next = by_rows ? 1 : it.v.row;
     auto sum = splat<f32v>(0);  // x * 0 is NaN where x is not finite
@@ -97,10 +97,10 @@ struct AttentionRows : PairsOfRows<float, ShloAttentionRows> {
     });
   }
 
-  // Very few rows are multiplied with values where they are: nobody else needs them laid out.
+  // Very few rows are multiplied with values in place: packing them is not reused.
   bool reads_values() const { return it.rows <= VERY_FEW && it.v.column == 1; }
 
-  // Adds the products of a chunk's weights, of R rows from number r on, to columns [d, d + columns) of the result.
+  // Adds the products of a chunk's weights, for R rows from number r on, to columns [d, d + columns) of the result.
   template <int R>
   void add_values(int64_t c, int64_t count, int64_t r, int64_t weights_pitch, int64_t d, int64_t columns) {
     constexpr int VECTORS = 4;

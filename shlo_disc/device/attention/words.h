@@ -1,13 +1,13 @@
-// Elements of attention's operands as its products read them. (The products: attention/online.h.)
+// Conversion of attention's operands to the words its products read. (The products: attention/online.h.)
 //
-// Those of two bytes become words of four: f16 as f32, or two bf16 that are neighbours in what a product sums over.
+// Elements of two bytes become words of four: an f16 as f32, or two bf16 adjacent in the dimension that is summed.
 #pragma once
 #include "attention/online.h"
 #include "gemm/narrow.h"
 
 namespace {
 
-// Elements as f32; writes as lay_out.
+// Converts elements to f32; writes as lay_out does.
 template <class N>
 void widen(const N* from, int64_t row, int64_t column, int64_t rows, int64_t columns, float* to, int64_t ld) {
   for (int64_t r = 0; r < rows; r += 16)
@@ -28,9 +28,9 @@ void widen(const N* from, int64_t row, int64_t column, int64_t rows, int64_t col
     }
 }
 
-// Elements N of which a word holds `step`; between products they are Numbers, weights of the second product are Weights.
-// left: rows of words along what is summed; across: the rows are what is summed, word (r, c) of `to` has elements
-// (step * r .., c). Missing elements are 0. `across` writes as lay_out.
+// A word holds `step` elements N. Number: type between the products; Weight: type of the second product's weights.
+// left: rows of words along the summed dimension. across: rows are the summed dimension, word (r, c) of `to` has
+// elements (step * r .., c). Missing elements are 0. `across` writes as lay_out does.
 template <class N>
 struct Words;
 
@@ -94,7 +94,7 @@ struct Words<bf16> {
   }
 };
 
-// Words of two bf16, as K of gemm/narrow.h multiplies them.
+// Words of two bf16, multiplied by the kind K of gemm/narrow.h.
 template <class T, class K>
 struct Brain {
   typedef uint32_t __attribute__((may_alias)) Word;

@@ -1,6 +1,6 @@
-// A whole call in one crossing from Python: check the arrays, find the plan of their sizes, take memory, run, return.
-// Whatever is not as the program takes it is left to Python, which converts it or says what is wrong: then a call
-// returns `NotImplemented` and nothing has happened. Included by call/runtime.cc alone.
+// A whole call in one crossing from Python: check the arrays, find the plan for their sizes, allocate, run, return.
+// Arguments that do not match the program are left to Python, which converts them or raises: the call then returns
+// `NotImplemented` without side effects. Included by call/runtime.cc alone.
 #pragma once
 
 #include <string.h>
@@ -12,19 +12,19 @@
 extern "C" {
 
 struct ShloPlan {  // what depends on the sizes of the arguments alone; see `CallPlan` in runtime/driver.py
-  ShloPlan* next;  // of those in the same bucket
-  ShloObject* owner;  // keeps what is pointed to alive
+  ShloPlan* next;  // in the same bucket
+  ShloObject* owner;  // keeps everything pointed to below alive
   const int64_t* raw;
   const int64_t* symbols;
-  const int64_t* dims;  // of all results, one after the other
+  const int64_t* dims;  // of all results, concatenated
   const int64_t* bytes;  // of each result
   int64_t arena_bytes;
-  ShloObject* const* avals;  // JAX's types of the results; null: no call has brought an array of JAX yet
-  int64_t timed;  // calls that were timed
+  ShloObject* const* avals;  // JAX's types of the results; null: no call has passed a JAX array yet
+  int64_t timed;  // number of timed calls
   int64_t nanoseconds;  // the shortest of them
 };
 
-struct ShloTree {  // a node of a pytree, before its children
+struct ShloTree {  // a node of a pytree, in preorder
   int64_t kind;  // ShloTreeKind
   int64_t children;
   ShloObject* const* keys;  // of a dict
@@ -32,21 +32,21 @@ struct ShloTree {  // a node of a pytree, before its children
 
 enum ShloTreeKind : int64_t { kLeaf, kTuple, kList, kDict, kNone };
 
-struct ShloDonation {  // an argument whose memory a call overwrites; see runtime/donation.py for when it may be its own
+struct ShloDonation {  // an argument whose memory a call overwrites; runtime/donation.py says when it is copied first
   int64_t place;     // among the arguments that a call brings
   int64_t argument;  // among all
-  int64_t result;    // that is there in the end, or -1
+  int64_t result;    // the result that ends up in this memory, or -1
 };
 
 constexpr int64_t kBuckets = 1024;
 
 struct ShloEntry {
   const ShloBind* bind;
-  char* const* addresses;  // of the arguments that are bound, and of what is packed
-  const int64_t* raw;      // the sizes that these bring
-  int64_t arguments;       // all of them, and all that may be packed
+  char* const* addresses;  // of bound arguments and of packed operands
+  const int64_t* raw;      // raw symbols that bound arguments define
+  int64_t arguments;       // all arguments, and all operands that may be packed
   int64_t raw_count;
-  const char* const* formats;  // of each argument that a call brings: as a buffer has it; null: never as a buffer
+  const char* const* formats;  // buffer-protocol format of each argument that a call brings; null: not by buffer
   int64_t results;
   ShloObject* const* dtypes;  // of the results
   const int64_t* ranks;
@@ -58,20 +58,20 @@ struct ShloEntry {
   const int64_t* donation_of;  // each result: the number of its donation, or -1
   const int64_t* items;        // bytes of an element of each argument that a call brings
   const int64_t* bound_bytes;  // of each argument; 0 if it is not bound
-  int64_t is_steady;  // how long a call takes depends on its sizes alone
-  int64_t of_jax;     // an argument that is bound was JAX's
-  // A program that calls functions of Python; else null: what `run` takes besides; a function of what keeps the memory of a
-  // call alive, which returns its session; and one that raises why a session was ended.
+  int64_t is_steady;  // the time of a call depends on its sizes alone
+  int64_t of_jax;     // a bound argument was a JAX array
+  // Null unless the program calls Python functions. `host_call`: an extra parameter of `run`. `begin`: takes the owners
+  // of the call's memory and returns its session. `fail`: raises the error that ended a session.
   void* host_call;
   ShloObject *begin, *fail;
-  int64_t* calls;         // how many were served
+  int64_t* calls;         // number of calls served
   ShloPlan** buckets;  // kBuckets
 };
 
-struct ShloSignature {  // how the pytrees of a call become the arguments that it brings
+struct ShloSignature {  // how the pytrees of a call map to arguments
   const ShloTree* in;   // the positional arguments, a tuple
-  const int64_t* places;  // of each leaf: the number of the argument, or -1 if the program does not take it
-  int64_t nested;         // some argument is no leaf
+  const int64_t* places;  // of each leaf: its argument number, or -1 if the program does not take it
+  int64_t nested;         // some argument is not a leaf
   const ShloTree* out;
 };
 
@@ -87,7 +87,7 @@ ShloInterpreter python;
 ShloJax jax;
 
 constexpr int64_t kTimedCalls = 8;
-constexpr int64_t kBrief = 5000;  // nanoseconds for which it does not pay to let other threads of Python run
+constexpr int64_t kBrief = 5000;  // nanoseconds: shorter calls do not release the GIL
 constexpr int32_t kFormatAndShape = 0x0004 | 0x0008;  // PyBUF_FORMAT | PyBUF_ND: contiguous
 
 enum Outcome { kDone, kUnfit, kUnplanned, kFailed };
@@ -107,13 +107,13 @@ ShloObject* const* members_of(ShloObject* tuple) {
   return reinterpret_cast<ShloObject* const*>(reinterpret_cast<char*>(tuple) + python.tuple_header);
 }
 
-int64_t length_of(ShloObject* tuple) {  // ob_size, the first word of its own
+int64_t length_of(ShloObject* tuple) {  // ob_size, the first word after the object header
   return *reinterpret_cast<const int64_t*>(reinterpret_cast<char*>(tuple) + python.object_header);
 }
 
 // --- one call -------------------------------------------------------------------------------------------------------
 
-// What a call has found so far. Room for all of it is on the stack of whoever calls.
+// The state of a call. Its arrays are allocated on the caller's stack.
 struct Call {
   const ShloEntry* entry;
   ShloObject* const* given;  // the arrays
@@ -121,11 +121,11 @@ struct Call {
   const char** data;         // of each array
   const int64_t** shapes;
   int64_t* raw;
-  ShloBuffer* buffers;       // of those arrays that are JAX's
+  ShloBuffer* buffers;       // of the JAX arrays
   int64_t buffers_held;
 };
 
-// JAX waits until the array is computed; it stays while the buffer is held, even if somebody deletes or donates it.
+// Blocks until JAX has computed the array; holding the buffer keeps it alive, even if it is deleted or donated.
 bool read_buffer(Call& call, int64_t i) {
   const char* format = call.entry->formats[i];
   ShloBuffer* buffer = &call.buffers[call.buffers_held];
@@ -141,7 +141,7 @@ bool read_buffer(Call& call, int64_t i) {
 bool read_array(Call& call, int64_t i) {
   const ShloBind* bind = call.entry->bind;
   const void* type = type_of(call.given[i]);
-  // A buffer is released after the call, which arrays of a host call may outlive.
+  // Arrays of a host call may outlive the call, but its buffers are released when it ends.
   if (type != python.array_type)
     return type == jax.array_type && call.entry->host_call == nullptr && read_buffer(call, i);
   const ShloArray* array = array_of(call.given[i]);
@@ -169,7 +169,7 @@ void destroy(ShloObject* capsule) {
   give(static_cast<Cell*>(python.capsule_pointer(capsule, nullptr)));
 }
 
-// Result number `k`, an ndarray on memory that `base` keeps.
+// Result number `k`, an ndarray on memory that `base` owns; takes over the reference to `base`.
 ShloObject* new_result(const ShloEntry* entry, int64_t k, const int64_t* dims, char* data, ShloObject* base) {
   if (base == nullptr) return nullptr;
   python.increase(entry->dtypes[k]);
@@ -198,7 +198,7 @@ ShloObject* no_scratch() {
                       "  help: call with smaller sizes");
 }
 
-// What gives a cell back when nothing refers to it any more.
+// A capsule that returns the cell to its shelf when its last reference is dropped.
 template <void (*give)(Cell*) = give_back>
 ShloObject* owner_of(Cell* cell) {
   ShloObject* capsule = python.new_capsule(cell, nullptr, destroy<give>);
@@ -210,7 +210,7 @@ void let_go(ShloObject** objects, int64_t count) {
   for (int64_t k = 0; k < count; k++) python.decrease(objects[k]);
 }
 
-// Arrays for the results: on fresh memory, or on that of a donated argument, or of its copy, which they take over.
+// Creates the result arrays: on new memory, in a donated argument, or in its copy, whose ownership they take over.
 bool new_results(const Call& call, const ShloPlan* plan, Cell** copies, ShloObject** results, void** pointers) {
   const ShloEntry* entry = call.entry;
   const int64_t* dims = plan->dims;
@@ -231,7 +231,7 @@ bool new_results(const Call& call, const ShloPlan* plan, Cell** copies, ShloObje
   return true;
 }
 
-// Whether nobody can see that the memory of an argument is overwritten: it shares no byte with another one.
+// Whether an argument overlaps no other one, so that overwriting it is safe.
 bool is_apart(const ShloEntry* entry, char* const* pointers, const int64_t* bytes, int64_t argument) {
   bool apart = true;
   for (int64_t k = 0; k < entry->arguments; k++)
@@ -240,7 +240,7 @@ bool is_apart(const ShloEntry* entry, char* const* pointers, const int64_t* byte
   return apart;
 }
 
-// Replaces the donated arguments that must not be overwritten by copies. False, and raises, if there is no memory.
+// Copies those donated arguments that must not be overwritten in place. Out of memory: raises and returns false.
 bool take_donated(Call& call, Cell** copies) {
   const ShloEntry* entry = call.entry;
   const ShloBind* bind = entry->bind;
@@ -270,7 +270,7 @@ bool take_donated(Call& call, Cell** copies) {
   return true;
 }
 
-// Sees the results as arrays of JAX.
+// Wraps the results in JAX arrays, without copies.
 bool give_to_jax(const ShloEntry* entry, const ShloPlan* plan, ShloObject** results) {
   for (int64_t k = 0; k < entry->results; k++) {
     ShloObject* list = python.new_list(1);
@@ -287,7 +287,7 @@ bool give_to_jax(const ShloEntry* entry, const ShloPlan* plan, ShloObject** resu
   return true;
 }
 
-// Runs the program. Other threads of Python may run meanwhile, unless calls of these sizes have been seen to be brief.
+// Runs the program. Releases the GIL, unless calls of these sizes were measured to take less than kBrief.
 int64_t run_program(const ShloEntry* entry, ShloPlan* plan, char* const* pointers, void* const* results, void* arena) {
   auto run = [&] {
     return entry->run(entry->runtime, reinterpret_cast<void* const*>(pointers), results, entry->constants,
@@ -304,7 +304,7 @@ int64_t run_program(const ShloEntry* entry, ShloPlan* plan, char* const* pointer
   return end;
 }
 
-// What keeps the memory of a call alive: its arrays, and capsules of its arena and of the copies that no result has.
+// Keeps the memory of a call alive: its arguments and results, and capsules of copies that no result has taken over.
 ShloObject* keeper_of(const Call& call, Cell** copies, ShloObject* const* results) {
   const ShloEntry* entry = call.entry;
   const int64_t given = entry->bind->arguments;
@@ -321,7 +321,7 @@ ShloObject* keeper_of(const Call& call, Cell** copies, ShloObject* const* result
   return tuple;
 }
 
-// Runs a program that calls functions of Python. They may keep arrays on any memory of the call.
+// Runs a program that calls Python functions. These may keep arrays on any memory of the call.
 Outcome run_calling(Call& call, ShloPlan* plan, Cell** copies, void* const* pointers, ShloObject* const* results) {
   const ShloEntry* entry = call.entry;
   Cell* cell = take_arena(plan->arena_bytes);
@@ -344,7 +344,7 @@ Outcome run_calling(Call& call, ShloPlan* plan, Cell** copies, void* const* poin
   return end == SHLO_DONE ? kDone : kFailed;
 }
 
-// Takes memory, runs the program, and gives back what nobody gets.
+// Allocates, runs the program, and frees what the results do not own.
 Outcome run_planned(Call& call, ShloPlan* plan, Cell** copies, ShloObject** results) {
   const ShloEntry* entry = call.entry;
   void** pointers = static_cast<void**>(__builtin_alloca(static_cast<size_t>(entry->results + 1) * sizeof(void*)));
@@ -381,7 +381,7 @@ Outcome run_bound(Call& call, bool of_jax, ShloObject** results) {
   return outcome;
 }
 
-// Runs the program on the arrays that a call brings; `results` get references. `mirrors`: JAX's arrays give JAX's.
+// Runs the program on the arrays of a call; `results` are new references. `mirrors`: JAX arguments give JAX results.
 Outcome run_entry(const ShloEntry* entry, ShloObject* const* given, bool mirrors, ShloObject** results) {
   const ShloBind* bind = entry->bind;
   auto room = [](int64_t count, size_t bytes) { return static_cast<size_t>(count + 1) * bytes; };
@@ -410,7 +410,7 @@ Outcome run_entry(const ShloEntry* entry, ShloObject* const* given, bool mirrors
 
 // --- pytrees --------------------------------------------------------------------------------------------------------
 
-// The leaves of an object go to `given`, those that the program takes; `leaf` counts all. False: another structure.
+// Stores the leaves that the program takes in `given`; `leaf` counts all leaves. False if the structure differs.
 bool flatten(const ShloSignature* signature, const ShloTree*& node, ShloObject* object, int64_t& leaf,
              ShloObject** given) {
   const ShloTree* self = node++;
@@ -436,7 +436,7 @@ bool flatten(const ShloSignature* signature, const ShloTree*& node, ShloObject* 
   return true;
 }
 
-// The object that a tree describes, made of leaves whose references it takes over, also if it fails.
+// Builds the object that a tree describes. Steals the references to the leaves, also on failure.
 ShloObject* unflatten(const ShloTree*& node, ShloObject**& leaf) {
   const ShloTree* self = node++;
   if (self->kind == kLeaf) return *leaf++;
@@ -477,7 +477,7 @@ void destroy_callable(ShloObject* capsule) {
   free(callable);
 }
 
-// `function(arrays)`: the arguments in a tuple, the results in a tuple. `None` if only the plan is missing.
+// `function(arrays)`: a tuple of arguments to a tuple of results. `None` if only the plan is missing.
 ShloObject* call_flat(ShloObject* self, ShloObject* arrays) {
   const ShloEntry* entry = static_cast<Callable*>(python.capsule_pointer(self, nullptr))->entry;
   if (type_of(arrays) != python.tuple_type || length_of(arrays) != entry->bind->arguments)
@@ -507,8 +507,8 @@ ShloObject* call_tree(ShloObject* self, ShloObject* const* objects, int64_t coun
   int64_t leaf = 0;
   for (int64_t k = 0; k < count; k++)
     if (!flatten(signature, node, objects[k], leaf, given))
-      return python.clear_error(), one_more(python.not_implemented);  // comparing keys may have raised one
-  // Another thread may change a list or a dict while this one waits: its members stay until the end of the call.
+      return python.clear_error(), one_more(python.not_implemented);  // comparing keys may have raised
+  // Another thread may modify a list or dict while the GIL is released: hold its members until the call ends.
   for (int64_t k = 0; signature->nested && k < arguments; k++) python.increase(given[k]);
   const Outcome outcome = run_entry(entry, given, true, results);
   if (signature->nested) let_go(given, arguments);
@@ -535,7 +535,7 @@ void shlo_know_python(const ShloInterpreter* found) { python = *found; }
 
 void shlo_know_jax(const ShloJax* found) { jax = *found; }
 
-// A function of Python, which keeps `owner` alive. The caller holds the GIL, here and below.
+// A Python function that keeps `owner` alive. The caller holds the GIL, here and below.
 ShloObject* shlo_callable(const ShloEntry* entry, const ShloSignature* signature, ShloObject* owner) {
   Callable* callable = static_cast<Callable*>(malloc(sizeof(Callable)));
   if (callable == nullptr) return python.raise(python.memory_error, "no memory for a program that is loaded");
@@ -548,7 +548,7 @@ ShloObject* shlo_callable(const ShloEntry* entry, const ShloSignature* signature
   return made;
 }
 
-// The owner of the entry keeps the plan alive until `shlo_forget_plans`. A plan that is there is not added again.
+// The owner of the entry keeps the plan alive until `shlo_forget_plans`. Adding a plan twice has no effect.
 void shlo_add_plan(ShloEntry* entry, ShloPlan* plan) {
   ShloPlan** bucket = bucket_of(entry, plan->raw);
   for (ShloPlan* one = *bucket; one != nullptr; one = one->next)
@@ -559,7 +559,7 @@ void shlo_add_plan(ShloEntry* entry, ShloPlan* plan) {
 
 void shlo_forget_plans(ShloEntry* entry) { memset(entry->buckets, 0, kBuckets * sizeof(ShloPlan*)); }
 
-// Bytes that lie unused; `drop` lets them go.
+// Bytes of cached free memory; `drop` returns them to the system.
 int64_t shlo_unused_memory(int64_t drop) {
   if (drop) drop_unused();
   return unused;

@@ -1,4 +1,4 @@
-// The functions that a generated host program calls: CUDA's driver and cuBLAS on a GPU, an emulator in tests.
+// Functions that a generated host program calls: the CUDA driver API and cuBLAS on a GPU, an emulator in tests.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -22,13 +22,12 @@ typedef struct ShloCuda {
 // int64_t shlo_plan(const int64_t* raw, int64_t* symbols, int64_t* result_dims, int64_t* arena_bytes);
 // int64_t shlo_run(const ShloCuda* rt, void* const* arguments, void* const* results, void* const* constants,
 //                  const int64_t* symbols, char* arena, void* const* functions, const int32_t* choices);
-// `functions`: one per kernel, in the order in which the program's steps name them first. `choices`: the variant to
-// take, per `Choice.number`. Returns 0, or (command << 32) | error of the first command that failed: commands are
-// numbered from 1 in the order of the program's text; an error is a CUresult, or 0x10000 + a cublasStatus_t. A program
-// with host calls has two more parameters (see `HOST_CALLS` of host/text.py); one that raised has the error 1.
+// `functions`: one per kernel, in order of first use by the program's steps. `choices`: the variant to take, per
+// `Choice.number`. Returns 0, or (command << 32) | error of the first command that failed: commands are numbered from
+// 1 in program order; an error is a CUresult, or 0x10000 + a cublasStatus_t. A program with host calls has two more
+// parameters (see `HOST_CALLS` of host/text.py); a host call that raised has the error 1.
 
-// The types of a product: cudaDataType_t, by NumPy's names, and cublasComputeType_t; runtime/cuda/commands.py reads
-// them, too.
+// Types of a product: cudaDataType_t by NumPy's names, and cublasComputeType_t. Also read by runtime/cuda/commands.py.
 #define SHLO_CUDA_float32 0
 #define SHLO_CUDA_float64 1
 #define SHLO_CUDA_float16 2
@@ -61,21 +60,20 @@ static inline int shlo_fill(const ShloCuda* rt, char* target, unsigned char byte
   return bytes > 0 ? rt->fill((uint64_t)target, byte, (size_t)bytes, rt->stream) : 0;
 }
 
-// A number that the host needs in order to go on: waits for the stream.
+// Reads a number back to the host; synchronizes with the stream.
 static inline int shlo_read(const ShloCuda* rt, void* target, const char* source, int64_t bytes) {
   const int error = rt->read(target, (uint64_t)source, (size_t)bytes, rt->stream);
   return error ? error : rt->synchronize(rt->stream);
 }
 
-// One matrix of a product: where it starts, its type (cudaDataType_t), the distance of its rows or columns, and of
-// consecutive matrices.
+// One matrix of a product: its start, its type (cudaDataType_t), its leading dimension, and the stride of the batch.
 struct ShloMatrix {
   char* start;
   int type, transposed;
   int64_t leading, stride;
 };
 
-// Row-major C = A B (m x n, inner extent k). Row-major matrices are the transposed ones to cuBLAS: C' = B' A'.
+// Row-major C = A B (m x n, inner extent k). cuBLAS is column-major, so it computes the transposes: C' = B' A'.
 static inline int shlo_product(const ShloCuda* rt, const ShloMatrix& a, const ShloMatrix& b, const ShloMatrix& c,
                                int64_t m, int64_t n, int64_t k, int64_t batch, int compute) {
   static const float floats[] = {1, 0, 0, 0};  // one, zero: as real numbers, and as complex ones
@@ -89,7 +87,7 @@ static inline int shlo_product(const ShloCuda* rt, const ShloMatrix& a, const Sh
   return error ? 0x10000 + error : 0;
 }
 
-// CuPy and others point the handle to streams of their own: once per call.
+// Sets the stream once per call, since CuPy and others set the handle to their own streams.
 static inline int shlo_start_products(const ShloCuda* rt) {
   const int error = rt->cublas ? rt->set_stream(rt->cublas, rt->stream) : 0;
   return error ? 0x10000 + error : 0;

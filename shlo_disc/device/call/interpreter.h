@@ -1,11 +1,11 @@
-// What a call needs of the running Python and NumPy. `runtime/interpreter.py` finds all of it by name, so that nothing
-// here is compiled against their headers: functions of Python's stable ABI, and of NumPy's documented C API.
+// Functions and types of the running Python (stable ABI) and NumPy (documented C API) that a call uses.
+// `runtime/interpreter.py` looks them up by name, so that nothing here is compiled against their headers.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-struct ShloObject;  // a PyObject, opaque but for its type
+struct ShloObject;  // a PyObject, opaque except for its type
 
 struct ShloBuffer {  // Py_buffer, as the stable ABI has it since 3.11
   void* data;
@@ -18,9 +18,9 @@ struct ShloBuffer {  // Py_buffer, as the stable ABI has it since 3.11
   void* internal;
 };
 
-// The order is that of `runtime/interpreter.py`. What steals a reference, or returns a borrowed one, says so.
+// In the order of `runtime/interpreter.py`. `stolen` and `borrow` in names mark stolen and borrowed references.
 struct ShloInterpreter {
-  int64_t object_header;  // bytes before what is an object's own; its type is the last word of them
+  int64_t object_header;  // bytes of an object's header; its last word is the type
   int64_t tuple_header;   // bytes before the members of a tuple
   ShloObject *array_type, *tuple_type, *list_type, *dict_type, *none, *not_implemented, *memory_error;
   void (*increase)(ShloObject*);
@@ -51,7 +51,7 @@ struct ShloInterpreter {
   int32_t (*set_base)(ShloObject*, ShloObject* stolen);
 };
 
-// What an ndarray is after Python's object header: NumPy's documented `PyArrayObject_fields`.
+// An ndarray after Python's object header: NumPy's documented `PyArrayObject_fields`.
 struct ShloArray {
   char* data;
   int32_t rank;

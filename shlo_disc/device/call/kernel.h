@@ -1,4 +1,4 @@
-// What every generated file includes: the vocabulary of formulas, indices, and the ABI.
+// Included by every generated file: functions for formulas and indices, and the ABI.
 #pragma once
 #include "values/interleave.h"
 #include "values/masked.h"
@@ -7,10 +7,10 @@
 #include "call/runtime.h"
 #include "values/tile.h"
 
-// A number known when compiling, as an argument: rows(Int<4>(), row).
+// A compile-time constant as an argument: rows(Int<4>(), row).
 template <int N> struct Int { static constexpr int value = N; };
 
-// Before a loop of few steps, that a compiler would prepare for many.
+// Placed before a loop with few iterations, to keep it from being unrolled or vectorized.
 #ifdef __clang__
 #define SHLO_FEW_STEPS _Pragma("clang loop vectorize(disable) unroll(disable)")
 #else
@@ -20,7 +20,7 @@ template <int N> struct Int { static constexpr int value = N; };
 // 16 consecutive indices.
 SHLO_INLINE i64v lanes_i64(int64_t start) { return splat_i64(start) + lanes_i64(); }
 
-// Division of sizes and indices rounds down; by zero it is zero, because then there is no element to compute.
+// Division of sizes and indices rounds down. Division by zero gives zero: there is no element to compute then.
 SHLO_INLINE int64_t floordiv(int64_t a, int64_t b) {
   if (b == 0) return 0;
   const int64_t q = a / b;
@@ -28,20 +28,20 @@ SHLO_INLINE int64_t floordiv(int64_t a, int64_t b) {
 }
 SHLO_INLINE int64_t mod(int64_t a, int64_t b) { return b == 0 ? 0 : a - floordiv(a, b) * b; }
 
-// A size or an index, and a literal.
+// Of a size or index and a literal.
 SHLO_INLINE int64_t min_(int64_t a, int b) { return a < b ? a : b; }
 SHLO_INLINE int64_t min_(int a, int64_t b) { return a < b ? a : b; }
 SHLO_INLINE int64_t max_(int64_t a, int b) { return a > b ? a : b; }
 SHLO_INLINE int64_t max_(int a, int64_t b) { return a > b ? a : b; }
 
-// Asks for an element that will be written. The index may be any.
+// Prefetches an element that will be written. The index may be out of bounds.
 template <class T>
 SHLO_INLINE void prefetch(const T* p, int64_t index) {
   __builtin_prefetch((const void*)((uintptr_t)p + (uintptr_t)index * sizeof(T)), 1);
 }
 
-// What the epilogue of a product or a convolution gets besides the tile, and its prologue besides the panel. `row` and
-// `column`: where the prelude begins to count, if it sees only a panel.
+// Context of a product's or convolution's epilogue (besides the tile) and prologue (besides the panel). `row` and
+// `column`: the origin of the prelude's indices, if it is given only a panel.
 struct ShloTask {
   void* const* buffers;
   const int64_t* dims;
@@ -49,14 +49,13 @@ struct ShloTask {
   int64_t row, column;
 };
 
-// One of several kernels that share a launch: where its buffers and sizes begin, how many tasks it has, and the work
-// of each.
+// One of several horizontally fused kernels: offsets of its buffers and dims, its number of tasks, and work per task.
 struct ShloPart {
   ShloKernel kernel;
   int64_t buffers, dims, extent, work;
 };
 
-// Range [begin, end) of the work of all parts. A task belongs to the range that its first unit of work is in.
+// Runs units [begin, end) of the work of all parts. A task belongs to the range that contains its first unit.
 SHLO_INLINE void run_parts(const ShloRuntime* runtime, const ShloPart* parts, int64_t count, void* const* buffers,
                            const int64_t* dims, int64_t begin, int64_t end, void* scratch) {
   for (int64_t k = 0; k < count && end > 0; ++k) {

@@ -1,5 +1,5 @@
-// Memory for results and temporaries: aligned and used again. A page fault on fresh memory costs more than most kernels,
-// and like sizes come again and again. Whoever calls holds the interpreter's lock.
+// Memory for results and temporaries: aligned and reused, since page faults on new memory cost more than most kernels
+// and similar sizes recur. All functions require the GIL.
 #pragma once
 
 #include <stdint.h>
@@ -11,29 +11,29 @@
 namespace {
 
 constexpr int64_t kAlignment = 64;
-constexpr int64_t kHugeFrom = 4 << 20;        // bytes from which huge pages are asked for, as NumPy does
+constexpr int64_t kHugeFrom = 4 << 20;        // bytes from which huge pages are requested, as NumPy does
 constexpr int64_t kPage = 4096;
-constexpr int64_t kMostUnused = 512ll << 20;  // bytes that may lie unused
+constexpr int64_t kMostUnused = 512ll << 20;  // bytes of free memory that are cached, at most
 
-constexpr int64_t kMost = 1ll << 60;          // bytes: what asks for more gets none
-constexpr int64_t kArenaFrom = 1 << 20;       // bytes of temporaries from which calls of all sizes share them
+constexpr int64_t kMost = 1ll << 60;          // bytes: larger requests fail
+constexpr int64_t kArenaFrom = 1 << 20;       // bytes of temporaries from which calls of all sizes share arenas
 
-struct Cell {  // a piece of memory, lent out or lying on its shelf
+struct Cell {  // a block of memory, in use or free on its shelf
   Cell* next;
   char* data;
   void* raw;
   int64_t shelf;
 };
 
-Cell* shelves[256];  // by size class: four steps per power of two
-Cell* arenas;        // that are idle
-int64_t unused;      // bytes that lie on them, and in these
+Cell* shelves[256];  // free lists by size class: four classes per power of two
+Cell* arenas;        // free arenas
+int64_t unused;      // bytes on all shelves and in free arenas
 
 // The class of a size, and the bytes of a class: 64, 128, 192, 256, 320, 384, 448, 512, 640 ...
 int64_t shelf_of(int64_t bytes) {
   const uint64_t lines = bytes <= kAlignment ? 1 : (static_cast<uint64_t>(bytes) + kAlignment - 1) / kAlignment;
   if (lines <= 8) return static_cast<int64_t>(lines - 1);
-  const int64_t shift = 61 - __builtin_clzll(lines - 1);  // so that 4 to 7 steps of 2^shift are what is wanted less one
+  const int64_t shift = 61 - __builtin_clzll(lines - 1);  // such that (lines - 1) >> shift is 4 to 7
   return 4 * shift + static_cast<int64_t>((lines - 1) >> shift);
 }
 
@@ -59,7 +59,7 @@ void drop_unused() {
   unused = 0;
 }
 
-// Memory of the system. What lies unused is let go before it is said that there is none.
+// malloc. On failure frees all cached memory and tries again.
 void* ask(int64_t bytes) {
   void* found = malloc(static_cast<size_t>(bytes));
   if (found != nullptr || unused == 0) return found;
@@ -91,7 +91,7 @@ Cell* poisoned(Cell* cell) {
   return cell;
 }
 
-// Null if there is no memory, here and below.
+// Null if out of memory, here and below.
 Cell* take(int64_t bytes) {
   if (bytes > kMost) return nullptr;
   const int64_t shelf = shelf_of(bytes);
@@ -102,8 +102,8 @@ Cell* take(int64_t bytes) {
   return poisoned(cell);
 }
 
-// Memory for the temporaries of a call. They die with it, so an arena serves calls of all sizes, and one that has no room
-// makes way for the new one: on shelves each new size would write fresh pages, which can take longer than to compute.
+// Memory for the temporaries of a call. They end with the call, so an arena serves calls of all sizes; one that is too
+// small is freed. With shelves each new size would fault in new pages, which can take longer than the computation.
 Cell* take_arena(int64_t bytes) {
   if (bytes > kMost) return nullptr;
   const int64_t shelf = shelf_of(bytes);
@@ -119,7 +119,7 @@ Cell* take_arena(int64_t bytes) {
   return poisoned(fresh(shelf));
 }
 
-// When too much lies unused, all of it goes but this cell: sizes that came once would keep those out that come again.
+// Adds a cell to a free list. If that exceeds the limit, all others are freed: they may be of sizes that never recur.
 void lay_down(Cell* cell, Cell*& cells) {
   const int64_t size = bytes_of(cell->shelf);
   if (unused + size > kMostUnused) drop_unused();

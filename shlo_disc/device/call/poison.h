@@ -1,5 +1,5 @@
-// For tests: memory that a call takes begins as bytes 0xFF, a NaN in floats and -1 in integers, so that reading what was
-// never written, or what an earlier call left there, cannot go unseen. Off unless `shlo_poison_memory` says otherwise.
+// For tests: memory that a call takes is filled with bytes 0xFF (NaN as floats, -1 as integers), which exposes reads of
+// uninitialized or stale memory. Off unless `shlo_poison_memory` turns it on.
 #pragma once
 
 #include <stdint.h>

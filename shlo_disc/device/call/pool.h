@@ -1,4 +1,4 @@
-// The thread pool that kernels are shared out on. docs/explanation/threads.md has its rules, and what they were measured to gain.
+// The thread pool that runs kernels. docs/explanation/threads.md has its rules and measurements.
 #pragma once
 #include <pthread.h>
 #include <sched.h>
@@ -12,13 +12,13 @@ namespace {
 
 constexpr int64_t kLine = 64;            // bytes of a cache line
 constexpr int64_t kMaxThreads = 256;
-constexpr int64_t kChunksPerThread = 4;  // more balance the load, fewer repeat less set-up inside kernels
-constexpr int kPolls = 32;               // between two looks at the clock
-constexpr int64_t kSpinTime = 20000;     // nanoseconds that a thread waits awake: longer than most gaps between launches
-constexpr int64_t kWorthWaking = 16;     // grains (of about a microsecond) that a thread which sleeps is woken for,
-constexpr int64_t kAloneTime = 16000;    // or nanoseconds that were spent alone because all slept
-constexpr int64_t kBackOff = 10;         // times what was lost to a thread without a core, nothing is shared
-constexpr int64_t kLongest = 1000000000;  // nanoseconds of that
+constexpr int64_t kChunksPerThread = 4;  // more chunks balance the load, fewer repeat less set-up inside kernels
+constexpr int kPolls = 32;               // between reads of the clock
+constexpr int64_t kSpinTime = 20000;     // nanoseconds of spinning before sleep: longer than most gaps between launches
+constexpr int64_t kWorthWaking = 16;     // grains (of about a microsecond) from which sleeping threads are woken,
+constexpr int64_t kAloneTime = 16000;    // or nanoseconds of loops run alone because all others slept
+constexpr int64_t kBackOff = 10;         // times the time lost to a thread without a core, loops run alone
+constexpr int64_t kLongest = 1000000000;  // nanoseconds of that, at most
 constexpr int64_t kMostScratch = 1ll << 48;  // bytes: no machine has more for one thread
 
 inline void relax() {
@@ -35,7 +35,7 @@ inline int64_t now() {
   return time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-// Polls until `done` is true, for at most kSpinTime. Whom it may be waiting for can have the core now and then.
+// Polls until `done` is true, for at most kSpinTime. Yields, in case the awaited thread needs this core.
 template <class Done>
 inline bool spin(Done done) {
   for (int64_t begin = 0;;) {
@@ -69,7 +69,7 @@ void free_scratch(void* held) {
 
 void make_scratch_key() { has_scratch_key = pthread_key_create(&scratch_key, free_scratch) == 0; }
 
-// Null if there is no memory for it.
+// Null if out of memory.
 Scratch* of_thread() {
   pthread_once(&scratch_once, make_scratch_key);
   if (!has_scratch_key) return nullptr;
@@ -84,7 +84,7 @@ Scratch* of_thread() {
   return held;
 }
 
-// Memory of the calling thread, until it asks for more; null for 0 bytes. False if there is none.
+// Scratch memory of the calling thread, valid until its next call; null for 0 bytes. False if out of memory.
 bool take_scratch(int64_t bytes, void** memory) {
   *memory = nullptr;
   if (bytes <= 0) return true;
@@ -103,7 +103,7 @@ bool take_scratch(int64_t bytes, void** memory) {
 
 // --- the pool -------------------------------------------------------------------------------------------------------
 
-// Each thread starts on a share of its own, so that it meets the same rows in kernel after kernel, then helps others.
+// Each thread starts on its own share, which has the same rows in successive kernels, then steals from others.
 struct alignas(kLine) Share {
   int64_t next;
   int64_t end;
@@ -130,9 +130,9 @@ struct Pool {
   pthread_t handles[kMaxThreads];
   Worker workers[kMaxThreads];
   // of the caller that owns the job
-  int64_t alone_time;   // that it took to do loops alone, since the last pause, because all others slept
-  int64_t alone_until;  // when the last of them was done
-  int64_t crowded_until;  // 0: or until when cores are taken by others
+  int64_t alone_time;   // spent on loops run alone because all others slept, since the last pause
+  int64_t alone_until;  // end of the last such loop
+  int64_t crowded_until;  // until when the cores are assumed to be oversubscribed; 0 if they are not
   // the job
   ShloKernel kernel;
   void* const* buffers;
@@ -143,11 +143,11 @@ struct Pool {
   Share shares[kMaxThreads];
 };
 
-alignas(kLine) int64_t callers;  // of this process that have a loop to share, in all pools
+alignas(kLine) int64_t callers;  // threads of this process that are in a shareable loop, over all pools
 
 int64_t load(const int64_t* word) { return __atomic_load_n(word, __ATOMIC_SEQ_CST); }
 
-// Takes part in the job. A thread without memory leaves its share to the others; the caller has its own by then.
+// Works on the job. A thread that cannot get scratch memory leaves its share to the others; the caller already has it.
 void work(Pool* pool, int64_t number) {
   const int64_t threads = pool->members;
   void* memory;
@@ -163,8 +163,8 @@ void work(Pool* pool, int64_t number) {
   }
 }
 
-// Waits for a job after `seen`: awake for a while, then asleep. False if the pool is destroyed.
-// Who is woken stays awake for a while even if the job is done by then: others follow it, each too short to be woken for.
+// Waits for a job after epoch `seen`: spins, then sleeps. False if the pool is destroyed. A woken thread spins first
+// even if the job is already done: more jobs may follow, each too short to be worth a wake-up.
 bool await(Pool* pool, int64_t seen) {
   const auto open = [=] {
     const int64_t epoch = load(&pool->epoch);
@@ -189,7 +189,8 @@ void* serve(void* argument) {
   Scratch* const own = of_thread();
   if (own != nullptr) own->number = self->number;
   while (await(pool, seen)) {
-    // Announce first, look second: a caller that closes the job after this look waits for `active` to fall.
+    // Increment `active` before reading the epoch: a caller that closes the job after this read waits for `active` to
+    // fall.
     __atomic_fetch_add(&pool->active, 1, __ATOMIC_SEQ_CST);
     seen = load(&pool->epoch);
     if (own != nullptr && seen % 2 == 1 && self->number < pool->members) work(pool, self->number);
@@ -198,7 +199,7 @@ void* serve(void* argument) {
   return nullptr;
 }
 
-// Where the system gives fewer threads than it was asked for, these do the work.
+// If thread creation fails, the pool continues with the threads it has.
 void start(Pool* pool) {
   pool->started = true;
   for (int64_t i = 1; i < pool->head.threads; i++) {
@@ -208,7 +209,7 @@ void start(Pool* pool) {
   }
 }
 
-// Gives every thread whole chunks of its own; what is left over goes to the first threads.
+// Divides the range into shares of whole chunks, one per thread; the first threads take the remainder.
 void divide(Pool* pool, int64_t extent, int64_t grain) {
   const int64_t threads = pool->members;
   const int64_t grains = (extent + grain - 1) / grain;
@@ -223,17 +224,16 @@ void divide(Pool* pool, int64_t extent, int64_t grain) {
   }
 }
 
-// How many threads to wake for a loop of so many grains; -1: to do it alone is sooner done.
-// Threads that are awake are free. If all sleep, launches that follow each other are waited for until together they are
-// worth a wake-up: what is lost by then is no more than that costs (the rule of ski rental).
-// The time they took is measured: a chunk may be worth many grains.
+// How many threads to wake for a loop of so many grains; -1: run it alone, which is faster.
+// Threads that are awake cost nothing. If all sleep, successive loops run alone until their total time is worth a
+// wake-up: the loss is at most the cost of one (ski rental). Their time is measured, since a chunk may be many grains.
 int64_t wanted(Pool* pool, int64_t grains, int64_t work) {
   const int64_t sleepers = load(&pool->sleepers), awake = pool->started_workers - sleepers;
   const int64_t useful = (grains < pool->members ? grains : pool->members) - 1 - awake;
   if (useful <= 0 || sleepers == 0) return 0;
   if (work >= kWorthWaking) return useful;
   if (awake > 0) return 0;
-  if (now() - pool->alone_until > kSpinTime) pool->alone_time = 0;  // they would have fallen asleep again
+  if (now() - pool->alone_until > kSpinTime) pool->alone_time = 0;  // woken threads would sleep again by now
   if (pool->alone_time < kAloneTime) return -1;
   pool->alone_time = 0;
   return useful;
@@ -243,7 +243,7 @@ void share_out(Pool* pool, int64_t extent, int64_t grain, int64_t sleepers) {
   divide(pool, extent, grain);
   __atomic_fetch_add(&pool->epoch, 1, __ATOMIC_SEQ_CST);
   if (sleepers > 0) {
-    pthread_mutex_lock(&pool->mutex);  // who is about to sleep has seen the epoch, or sleeps by now
+    pthread_mutex_lock(&pool->mutex);  // afterwards each thread has either seen the epoch or is asleep
     pthread_mutex_unlock(&pool->mutex);
     for (int64_t i = 0; i < sleepers; i++) pthread_cond_signal(&pool->wake);
   }
@@ -254,12 +254,12 @@ void share_out(Pool* pool, int64_t extent, int64_t grain, int64_t sleepers) {
   if (spin(all_done)) return;
   const int64_t end = now() - kSpinTime;
   while (!all_done()) sched_yield();
-  // Pieces are alike: who takes longer for the last one than the caller for all of its own has no core to itself.
+  // Chunks cost alike: a worker that takes longer for its last one than the caller for all of its own lacks a core.
   const int64_t time = now(), lost = time - end - (end - begin);
   if (lost > kSpinTime) pool->crowded_until = time + (lost < kLongest / kBackOff ? kBackOff * lost : kLongest);
 }
 
-// Whether other threads, of this process or not, were seen to need the cores.
+// Whether other threads, of this process or not, were found to compete for the cores.
 bool crowded(Pool* pool) {
   if (pool->crowded_until == 0) return false;
   if (now() < pool->crowded_until) return true;
@@ -267,7 +267,7 @@ bool crowded(Pool* pool) {
   return false;
 }
 
-// `work`: what the loop is worth, in grains of about a microsecond. False if the caller has no scratch memory.
+// `work`: the work of the loop, in grains of about a microsecond. False if the caller cannot get scratch memory.
 bool run_shared(const ShloRuntime* runtime, ShloKernel kernel, void* const* buffers, const int64_t* dims, int64_t extent,
                 int64_t grain, int64_t work, int64_t scratch_bytes) {
   Pool* pool = reinterpret_cast<Pool*>(const_cast<ShloRuntime*>(runtime));
@@ -311,8 +311,8 @@ int64_t parallel(const ShloRuntime* runtime, ShloKernel kernel, void* const* buf
   return run_shared(runtime, kernel, buffers, dims, extent, grain, grains, scratch_bytes);
 }
 
-// The units [begin, end) of a member. What is held has the rows of one unit for each thread, where they would be if the
-// rows of all units before it were there.
+// Runs units [begin, end) of a member. A held buffer has one unit's rows per thread; its pointer is shifted so that the
+// kernel can index it by the global row.
 void run_member(const ShloRuntime* runtime, const ShloMember& it, int64_t begin, int64_t end, void* scratch) {
   const int64_t first = begin * it.unit_tasks;
   const int64_t last = end * it.unit_tasks < it.unit_extent ? end * it.unit_tasks : it.unit_extent;
@@ -329,7 +329,7 @@ void run_member(const ShloRuntime* runtime, const ShloMember& it, int64_t begin,
   it.kernel(runtime, buffers, it.unit_dims, first, last, scratch);
 }
 
-// The units [begin, end) of all members (`buffers`; how many, and of how many units at a time: `dims`).
+// Runs units [begin, end) of all members. `buffers`: the members. `dims`: their number, and units per step.
 void run_units(const ShloRuntime* runtime, void* const* buffers, const int64_t* dims, int64_t begin, int64_t end,
                void* scratch) {
   const ShloMember* const members = reinterpret_cast<const ShloMember*>(buffers);
@@ -374,10 +374,10 @@ void reset(Pool* pool) {
 
 extern "C" {
 
-// Whether memory for results, temporaries and scratch begins as bytes 0xFF: for tests.
+// For tests: whether memory for results, temporaries and scratch is filled with bytes 0xFF.
 void shlo_poison_memory(int64_t on) { poisons = on; }
 
-// A pool of `threads` threads, the caller being one. The others start with the first loop that is worth sharing.
+// A pool of `threads` threads, including the caller. The others start with the first shared loop.
 ShloRuntime* shlo_runtime_create(int64_t threads) {
   Pool* pool = static_cast<Pool*>(aligned_alloc(kLine, (sizeof(Pool) + kLine - 1) / kLine * kLine));
   if (pool == nullptr) return nullptr;
@@ -399,7 +399,7 @@ void shlo_runtime_destroy(ShloRuntime* runtime) {
   free(pool);
 }
 
-// In a forked child the workers are gone and a lock may be held by a thread that does not exist.
+// Resets the pool in a forked child: its workers are gone, and a lock may be held by a thread that does not exist.
 void shlo_runtime_after_fork(ShloRuntime* runtime) {
   callers = 0;
   reset(reinterpret_cast<Pool*>(runtime));

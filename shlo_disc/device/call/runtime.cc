@@ -1,27 +1,27 @@
-// The thread pool that kernels are shared out on, and whole calls of programs. Built once, loaded once.
+// The thread pool that runs kernels, and whole calls of programs. Built once, loaded once.
 #include "call/interpreter.h"
 #include "call/pool.h"
 
 extern "C" {
 
-struct ShloSize {  // axis `axis` of argument `argument` of those that a call brings ...
+struct ShloSize {  // axis `axis` of argument `argument` (of those that a call brings)
   int64_t argument;
   int64_t axis;
-  int64_t value;  // ... has this size, or is raw symbol number `value`
+  int64_t value;  // the size, or the number of a raw symbol
 };
 
-struct ShloReading {  // the integer that begins `offset` bytes into argument `argument` is raw symbol number `value`
+struct ShloReading {  // the integer at byte `offset` of argument `argument` is raw symbol number `value`
   int64_t argument;
   int64_t offset;
-  int64_t width;  // bytes; negative if the integer has a sign
+  int64_t width;  // bytes; negative if the integer is signed
   int64_t value;
 };
 
 struct ShloBind {
-  int64_t object_header;      // bytes before what is an object's own; its type is the last word of them
+  int64_t object_header;      // bytes of an object's header; its last word is the type
   int64_t tuple_header;       // bytes before the members of a tuple
   const void* array_type;
-  int64_t arguments;          // that a call brings: all but those that are bound
+  int64_t arguments;          // that a call brings: all but the bound ones
   const int64_t* places;      // the number of each among all arguments
   const void* const* dtypes;  // one per argument that a call brings
   const int64_t* ranks;       // as many
@@ -47,13 +47,13 @@ static int64_t read_integer(const char* at, int64_t width) {
   }
 }
 
-// Whether it is exactly what argument `i` of a call is taken as: a C-contiguous aligned ndarray of the dtype and rank.
+// Whether an array can be passed as argument `i` unconverted: C-contiguous, aligned, of its dtype and rank.
 static bool array_fits(const ShloBind* bind, int64_t i, const ShloArray* array) {
   constexpr int32_t kUsable = kShloContiguous | kShloAligned;
   return array->dtype == bind->dtypes[i] && array->rank == bind->ranks[i] && (array->flags & kUsable) == kUsable;
 }
 
-// Fills `raw` from the shapes and elements of the arrays of a call. False if a size is not what the program takes.
+// Fills `raw` from the shapes and elements of the arrays of a call. False if a size does not match the program.
 static bool sizes_fit(const ShloBind* bind, const int64_t* const* shapes, const char* const* data, int64_t* raw) {
   const ShloSize* size = bind->sizes;
   for (const ShloSize* end = size + bind->raw_sizes; size < end; size++)
@@ -70,8 +70,8 @@ static bool sizes_fit(const ShloBind* bind, const int64_t* const* shapes, const 
 
 extern "C" {
 
-// Fills `pointers` and `raw` from a tuple with the arrays of a call. 0, or 1 if any is not what the program takes as
-// it is. What is bound stays as it is in both. The caller holds the GIL.
+// Fills `pointers` and `raw` from a tuple with the arrays of a call, except for bound arguments. Returns 0, or 1 if an
+// array needs conversion or does not match. The caller holds the GIL.
 int64_t shlo_bind(const ShloBind* bind, const char* tuple, char** pointers, int64_t* raw) {
   const int64_t header = bind->object_header;
   const char* const* objects = reinterpret_cast<const char* const*>(tuple + bind->tuple_header);
@@ -88,7 +88,7 @@ int64_t shlo_bind(const ShloBind* bind, const char* tuple, char** pointers, int6
   return sizes_fit(bind, shapes, data, raw) ? 0 : 1;
 }
 
-// Fills `pointers` from a tuple with the ndarrays that the results go to. The caller holds the GIL.
+// Fills `pointers` from a tuple with the ndarrays for the results. The caller holds the GIL.
 void shlo_locate(const ShloBind* bind, const char* tuple, char** pointers) {
   const char* const* objects = reinterpret_cast<const char* const*>(tuple + bind->tuple_header);
   for (int64_t i = 0; i < bind->results; i++)

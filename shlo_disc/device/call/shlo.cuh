@@ -1,12 +1,12 @@
-// The vocabulary of generated CUDA kernels, one element at a time. Under NVRTC there are no system headers: everything
-// is defined here, or a builtin of the compiler. `__CUDA_EMU__`: the same text compiled for a CPU, by the tests.
+// Functions that generated CUDA kernels call, on one element at a time. NVRTC has no system headers: everything is
+// defined here or a compiler builtin. `__CUDA_EMU__`: the same text compiled for a CPU, by the tests.
 //
 //   element  i8 .. i64, u8 .. u64  f32    f64     i1       f16, bf16                     c64, c128
 //   memory   int8_t .. uint64_t    float  double  uint8_t  f16, bf16                     c64, c128
 //   value    int8_t .. uint64_t    float  double  bool     float, rounded when stored    c64, c128 (re, im)
 //
-// Floats of 8 bits and fewer (f8E5M2 ..) are as bf16 is, integers of fewer than 8 (i2 i4 ui2 ui4) are computed in 8 and
-// wrapped: see math/small.cuh.
+// Floats of 8 bits and fewer (f8E5M2 ..) are treated as bf16 is, integers of fewer than 8 (i2 i4 ui2 ui4) are computed
+// in 8 and wrapped: see math/small.cuh.
 // Both operands of a call have the same type, unless they are indices of 32 and 64 bits (compare, select, max_, min_,
 // floordiv, mod). A constant is T(x); inf_f32() inf_f64() nan_f32() nan_f64().
 //

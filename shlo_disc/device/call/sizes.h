@@ -1,23 +1,23 @@
-// Whether the sizes of a call are so small that no formula of its program overflows.
+// Checks that the sizes of a call are small enough that no formula of its program overflows.
 #pragma once
 #include <stdint.h>
 
-// It runs once per set of sizes, but every program compiles it: to optimize it would take longer than it ever runs.
+// Runs once per set of sizes but is compiled into every program: optimizing it would cost more than it saves.
 #ifdef __clang__
 #define SHLO_RARELY static __attribute__((noinline, unused, optnone))
 #else
 #define SHLO_RARELY static __attribute__((noinline, unused, optimize("O0")))
 #endif
 
-// A size of 0 counts as 1, so that the order of factors does not matter, and one below 0 as its magnitude: that of
-// -2^63, which has none, as one that any product with it refuses.
+// 0 counts as 1, so that the order of factors does not matter; a negative size counts as its magnitude. That of -2^63
+// is not representable: INT64_MAX stands for it and makes the check fail.
 SHLO_RARELY int64_t shlo_magnitude(int64_t size) {
   if (size == INT64_MIN) return INT64_MAX;
   return size < 0 ? -size : size == 0 ? 1 : size;
 }
 
-// `products`: of each a weight, then the numbers of its sizes in `raw` (-2: the largest of all), then -1. True if none
-// exceeds `most`.
+// `products`: for each a weight, then indices of its sizes in `raw` (-2: the largest of all), then -1. True if no
+// product exceeds `most`.
 SHLO_RARELY bool shlo_fits(const int64_t* products, int64_t count, int64_t most, const int64_t* raw, int64_t sizes) {
   int64_t largest = 1;
   for (int64_t k = 0; k < sizes; k++)

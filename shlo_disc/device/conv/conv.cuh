@@ -1,9 +1,9 @@
-// Convolutions as products of the input, gathered at every output position, with the weights: rows are positions,
-// columns features, and the depth counts taps and input features ("implicit GEMM", Chetlur et al., cuDNN, 2014).
+// Convolutions as matrix products of the input, gathered at every output position, and the weights: rows are positions,
+// columns features, and the depth is taps times input features ("implicit GEMM", Chetlur et al., cuDNN, 2014).
 #pragma once
 #include "gemm/gemm.cuh"
 
-// What a window reads; per spatial dim, and per group of features.
+// The geometry of a convolution: per spatial dim, and for one group of features.
 template <int RANK>
 struct Window {
   idx sizes[RANK], taps[RANK], outputs[RANK];            // input, weights, output
@@ -36,7 +36,7 @@ struct Tap {
   idx feature, number[RANK];
 };
 
-// FEATURE_INNER: all features of a tap follow each other, else all taps of a feature.
+// FEATURE_INNER: features vary fastest along the depth, else taps.
 template <bool FEATURE_INNER, int RANK>
 SHLO_DEVICE Tap<RANK> tap_of(const Window<RANK>& w, idx k) {
   Tap<RANK> t;
@@ -52,7 +52,7 @@ SHLO_DEVICE Tap<RANK> tap_of(const Window<RANK>& w, idx k) {
   return t;
 }
 
-// Whether a tap reads an element of the input, and which.
+// Whether a tap lies inside the input; `offset` is that of its element.
 template <int RANK>
 SHLO_DEVICE bool reads(const Window<RANK>& w, const Place<RANK>& p, const Tap<RANK>& t, idx& offset) {
   bool inside = true;
@@ -70,7 +70,7 @@ SHLO_DEVICE bool reads(const Window<RANK>& w, const Place<RANK>& p, const Tap<RA
   return inside;
 }
 
-// The packs of a thread where neighbouring threads follow the rows, each with elements in depth.
+// The packs of a thread if adjacent threads are adjacent in the extent, and packs run along the depth.
 template <class T_, int EXTENT_, int THREADS>
 struct Across {
   typedef T_ T;
@@ -80,7 +80,7 @@ struct Across {
   static SHLO_DEVICE int depth_at(int i) { return ((int)threadIdx.x / EXTENT + i * (THREADS / EXTENT)) * N; }
 };
 
-// The input at the positions and taps of a tile; packs are possible along the features of one tap.
+// The input at the positions and taps of a tile; packs, where possible, run along the features of one tap.
 template <class P, int RANK, bool FEATURE_INNER>
 struct Gathered : P {
   typedef typename P::T T;
@@ -120,7 +120,7 @@ struct Gathered : P {
   }
 };
 
-// Weights whose depth is no single stride: by tap and feature.
+// Strides of weights by tap and feature: the depth has no single stride.
 template <int RANK>
 struct WeightStrides {
   idx feature, column, taps[RANK];
@@ -167,7 +167,7 @@ struct Weights : P {
 
 // ---- tap by tap: for groups of few features --------------------------------------------------------------------------
 
-// Where one tap reads along spatial dim D; outside of the input it reads zeros, which count like any other.
+// The index that one tap reads along spatial dim d, and whether it is inside the input; outside, zeros are multiplied.
 template <int RANK>
 SHLO_DEVICE bool along(const Window<RANK>& w, const Place<RANK>& p, int d, idx tap, idx& at) {
   at = p.origin[d] + (w.reversed[d] ? w.taps[d] - 1 - tap : tap) * w.spacing[d];
@@ -179,7 +179,7 @@ SHLO_DEVICE bool along(const Window<RANK>& w, const Place<RANK>& p, int d, idx t
   return inside & (at < w.sizes[d]);
 }
 
-// Add the products of N output features side by side, each with its own input feature if N > 1.
+// Accumulates N adjacent output features, each with its own input feature if N > 1.
 template <int N, int D = 0, int RANK, class T>
 SHLO_DEVICE void add_taps(value_t<T> (&sums)[N], const T* input, const T* weights, const Window<RANK>& w,
                           const WeightStrides<RANK>& strides, const Place<RANK>& place, bool inside) {
@@ -208,8 +208,8 @@ SHLO_DEVICE value_t<T> convolve(const T* input, const T* weights, const Window<R
   return sums[0];
 }
 
-// Features that are groups of one, in packs: elements `first` .. of rows of `columns`, one pack per thread; through
-// shared memory to the epilogue, so that neighbours are stored by neighbours.
+// Groups of one feature, in packs: elements from `first` on of rows of `columns`, one pack per thread. Results go
+// through shared memory to the epilogue, so that stores are coalesced.
 constexpr int point_threads = 256;
 template <class T> constexpr int point_bytes = point_threads * lanes_of<T> * (int)sizeof(value_t<T>);
 template <int RANK, class T, class Epilogue>

@@ -1,17 +1,17 @@
 // Convolutions by the indirect algorithm (M. Dukhan, The Indirect Convolution Algorithm, 2019, arXiv 1907.02129): a
-// matrix product whose rows are not copied (im2col) but found through pointers, one for each output position and kernel
-// tap; where a tap lies in the padding, its pointer shows a row of zeros. So the inner loop has no conditions, and strides,
-// dilations, padding and batches differ only in how the pointers are made.
+// matrix product whose rows are not copied (im2col) but read through pointers, one per output position and kernel
+// tap; if a tap lies in the padding, its pointer refers to a row of zeros. So the inner loop has no conditions, and
+// strides, dilations, padding and batches affect only how the pointers are computed.
 //
-// One column block (up to 64 output features) is computed for many positions in a row:
+// One column block (up to 64 output features) is computed for many consecutive positions:
 //   weights  packed as panels [tap][channel][columns of a panel], once if they fit into the scratch memory, else in parts
-//            (ranges of taps or of channels) whose products add up in the tile
-//   input    read in place if its features are next to each other, and enough of them; else the input lines (rows along
+//            (ranges of taps or of channels) whose products are accumulated in the tile
+//   input    read in place if its features are contiguous and numerous enough; else the input lines (rows along
 //            the last spatial dimension) that a chunk of positions needs are copied to [x][feature] with their padding,
 //            and the taps along the line merge into one run of `taps * features` numbers
-//   strips   6 to 12 positions whose sums stay in registers; taps that are padding for a whole strip are left out, and
+//   strips   6 to 12 positions whose sums stay in registers; taps that are padding for a whole strip are skipped, and
 //            with a dilated input the positions of a strip have the same phase, so that almost no zeros are multiplied
-// Depthwise convolutions take the same way with a kernel whose vectors run along the features.
+// Depthwise convolutions use the same scheme, with a micro-kernel whose vectors run along the features.
 #pragma once
 #include "conv/narrow.h"
 #include "conv/padding.h"
@@ -22,15 +22,15 @@
 
 namespace {
 
-constexpr int64_t TILE_ROWS = SHLO_CONV_ROWS;     // positions whose sums stay in the nearest cache
-constexpr int64_t CHANNELS = 16;                  // parts of channels are multiples of this
-constexpr int64_t MERGE_CHANNELS = 32;            // up to here longer runs are worth copying the input
-constexpr int64_t SEGMENT = 96;                   // positions of a line that are worth a chunk of their own
-constexpr int64_t MOST_PHASES = 144;              // by which positions are sorted
+constexpr int64_t TILE_ROWS = SHLO_CONV_ROWS;     // positions whose sums stay in the L1 cache
+constexpr int64_t CHANNELS = 16;                  // channel blocks are multiples of this
+constexpr int64_t MERGE_CHANNELS = 32;            // up to this many, longer runs justify copying the input
+constexpr int64_t SEGMENT = 96;                   // positions of one line that justify a separate chunk
+constexpr int64_t MOST_PHASES = 144;              // with more, positions are not sorted by phase
 
 // ---- weights ---------------------------------------------------------------------------------------------------------
 
-// As pack_numbers does, for the features from `feature` on.
+// Like pack_numbers, for the features from `feature` on.
 template <class A, class E, class S>
 void pack_weights(const Problem<E, S>& p, int64_t feature, int64_t columns, int64_t panel, int64_t c0, int64_t cn,
                   int64_t t0, int64_t t1, E* to) {
@@ -63,15 +63,15 @@ SHLO_INLINE bool any(const eight& mask) {
   return (both[0] | both[1] | both[2] | both[3]) != 0;
 }
 
-// The positions of a chunk; what follows the last repeats it. Those whose windows begin equally far behind the input that
-// precedes them meet the same holes: they have the same phase.
+// The positions of a chunk, padded with copies of the last. Positions whose windows begin at the same distance behind
+// the preceding input element see the same holes: they have the same phase.
 template <int64_t N>
 struct Positions {
   int64_t image[N + 16];     // address
-  int64_t index[3][N + 16];  // of the input where the window begins
+  int64_t index[3][N + 16];  // input index where the window begins
   int64_t phase[N + 16];
-  int64_t line[N + 16];      // which output line of the chunk
-  int64_t row[N + 16];       // of the chunk
+  int64_t line[N + 16];      // output line within the chunk
+  int64_t row[N + 16];       // row within the chunk
 
   void set(int64_t to, const Positions& from, int64_t i) {
     image[to] = from.image[i];
@@ -80,7 +80,7 @@ struct Positions {
     line[to] = from.line[i];
     row[to] = from.row[i];
   }
-  // The last of `count` positions stands 16 times more behind them.
+  // Appends 16 copies of the last of `count` positions.
   void repeat_last(int64_t count) {
     int64_t* const all[] = {image, index[0], index[1], index[2], phase, line, row};
     for (int64_t* each : all)
@@ -94,12 +94,12 @@ struct Memory {
   static constexpr int64_t ROWS = 96 * 1024 / SIZE / COLUMNS, ZEROS = 16 * 1024 / SIZE, LINE_TAPS = 4096;
   alignas(64) E weights[WEIGHTS];
   alignas(64) E lines[LINES + 64];
-  alignas(64) E tile[(ROWS + 1) * COLUMNS];  // the last row takes what nobody wants
+  alignas(64) E tile[(ROWS + 1) * COLUMNS];  // the last row receives surplus results
   alignas(64) E zeros[ZEROS];
   TurnedTile<E> turned;
   Strip<E> strip;
   Positions<ROWS> positions, unsorted;
-  int32_t slots[LINE_TAPS];        // [output line][tap across lines]: which copied line, -1 for padding
+  int32_t slots[LINE_TAPS];        // [output line][tap across lines]: copied line, -1 for padding
   const void* sources[LINE_TAPS];  // of the copied lines
 };
 static_assert(Memory<double>::ROWS * COLUMNS >= NarrowBlock<double, Whole<double>>::TILE, "a tile fits");
@@ -118,7 +118,7 @@ class ColumnBlock {
   typedef typename A::Memory S;
 
  public:
-  // The columns of `together` groups, which find their inputs together if they are several.
+  // The columns of `together` groups; if there are several, they share one list of input pointers.
   ColumnBlock(const Problem<E, S>& problem, Memory<E>& memory, const S* input, int64_t feature, int64_t columns,
               bool depthwise, int64_t together)
       : p(problem), m(memory), x_axis(problem.axis[2]), input(input), feature(feature), columns(columns),
@@ -127,15 +127,15 @@ class ColumnBlock {
         lines_per_output(problem.axis[0].taps * problem.axis[1].taps), taps(lines_per_output * x_axis.taps),
         capacity(M::WEIGHTS / padded), together(together) {}
 
-  // Gives it all weights of the block packed, or `bytes` of memory where they may be kept for all positions.
+  // Sets the packed weights of the whole block, or `bytes` of memory that may hold them for all positions.
   void use(const E* packed) { ready = packed; }
   void use(E* memory, int64_t bytes) {
     room = bytes / M::SIZE;
     if (taps * channels * padded <= room) kept = memory;
   }
 
-  // Decides how to compute `rows` positions. False: there is no way (a window larger than the memory, depthwise or of
-  // bytes that have to be copied).
+  // Chooses how to compute `rows` positions. False if impossible: a window larger than the memory, if depthwise or of
+  // bytes that have to be copied.
   SHLO_ONCE bool plan(int64_t rows) {
     panel = depthwise ? padded : panel_columns<E, A>(columns / together);
     full = full_strip(panel / LANES<E>, !depthwise && padded == panel * together, A::panel);
@@ -148,7 +148,7 @@ class ColumnBlock {
       if (!in_place && (depthwise || (A::step > 1 && !contiguous))) return false;
       plan_in_place(rows, contiguous || depthwise);
     } else if (ready && merged && channel_block < channels && !plan_lines(false)) {
-      plan_lines(mergeable);  // runs over taps and a part of the channels: not how weights were packed
+      plan_lines(mergeable);  // merged runs of part of the channels do not match the packed layout
     }
     steps = lines_per_output * x_taps;
     if (depthwise || (merged && channel_block < channels)) ready = kept = nullptr;
@@ -163,8 +163,8 @@ class ColumnBlock {
     return true;
   }
 
-  // Whether all `count` columns from the first on are computed while their lines lie copied: if copying is much of the work
-  // and their weights stay packed, or if no weights are read twice.
+  // Whether all `count` columns are computed for each chunk of copied lines: if copying is much of the work
+  // and the weights stay packed, or if no weights are read twice.
   SHLO_ONCE bool plan_columns(int64_t first, int64_t last, int64_t count) {
     const int64_t needed = taps * channels * round_up(count, LANES<E>);
     if (!copied || !near) return false;
@@ -176,7 +176,7 @@ class ColumnBlock {
     return true;
   }
 
-  // As `run`, of all columns.
+  // Like `run`, for all columns.
   SHLO_ONCE void run_columns(int64_t first, int64_t last, int64_t j0, ShloEpilogue epilogue, void* context) {
     clear_zeros();
     const E* const given = ready;
@@ -234,7 +234,7 @@ class ColumnBlock {
     __builtin_memset(m.zeros, 0, smallest(zeros, M::ZEROS) * sizeof(E));
   }
 
-  // Computes the chunk's `rows` positions from `first` on, of which everything is one part, a tile at a time.
+  // Computes the chunk's `rows` positions from `first` on, a tile at a time; all taps and channels are one part.
   void multiply_near(int64_t first, int64_t rows, int64_t j0, ShloEpilogue epilogue, void* context) {
     for (int64_t i = 0; i < rows; i += TILE_ROWS) {
       const int64_t count = smallest(TILE_ROWS, rows - i);
@@ -248,16 +248,16 @@ class ColumnBlock {
     segment = 0;
     x_taps = x_axis.taps;
     pixel = x_axis.in_stride;
-    // Channels that are not next to each other are taken one by one.
+    // Non-contiguous channels are processed one by one.
     channel_block = contiguous ? smallest(channels, smallest(capacity, M::ZEROS)) : 1;
-    // Copying the weights of a panel pays when they are spread, and used more than once.
+    // Packing the weights of a panel pays if they are scattered and used more than once.
     unpacked = A::step == 1 && !depthwise && !p.is_foreign() && p.kernel_out_stride == 1 && columns == padded &&
                channels == channel_block && (p.kernel_in_stride == columns || rows <= full);
     tap_block = unpacked ? taps : capacity / largest(channel_block, 1);
     tap_block = largest(smallest(smallest(tap_block, taps), Strip<E>::MAX_TAPS), 1);
   }
 
-  // Whether copying lines is possible; chooses how many channels and how much of the lines are copied at a time.
+  // Whether lines can be copied; chooses how many channels and how much of the lines to copy at a time.
   bool plan_lines(bool mergeable) {
     merged = mergeable;
     x_taps = merged ? 1 : x_axis.taps;
@@ -309,7 +309,7 @@ class ColumnBlock {
 
   int64_t run_length(const Part& part) const { return part.cn * (merged ? x_axis.taps : 1); }
 
-  // Lists positions from `first`, as many as the scratch memory has room for.
+  // Lists positions from `first`, as many as fit into the scratch memory.
   SHLO_ONCE int64_t take_positions(int64_t first, int64_t last) {
     const int64_t limit = smallest(last - first, chunk);
     int64_t at[4], rest = first;  // batch and output position
@@ -351,8 +351,8 @@ class ColumnBlock {
     return n;
   }
 
-  // Lists `count` positions of an output line from row n on, and up to seven more that are overwritten. They differ along
-  // the line alone, from one to the next by `by`.
+  // Lists `count` positions of an output line from row n on, and up to seven more that are overwritten later. They
+  // differ only along the line, by `by` from one to the next.
   void list_line(int64_t n, int64_t count, int64_t image, const Place (&begin)[3], Place by, int64_t line) {
     Positions<M::ROWS>& to = m.positions;
     Place x = begin[2];
@@ -373,7 +373,7 @@ class ColumnBlock {
     }
   }
 
-  // Notes the input lines that an output line needs, those that the line before it needs too only once.
+  // Lists the input lines that an output line needs; lines shared with the previous output line are listed once.
   SHLO_ONCE bool take_line(int64_t line, const S* image, const int64_t* at) {
     const Axis &a = p.axis[0], &b = p.axis[1];
     const int64_t count = lines_per_output, before = used_slots;
@@ -400,7 +400,7 @@ class ColumnBlock {
     return true;
   }
 
-  // Which part of the lines is copied for `rows` positions: of one output line only what its positions see.
+  // Which part of the lines is copied for `rows` positions: for a single output line, only what its windows cover.
   void place_lines(int64_t rows) {
     x_first = merged ? -x_axis.low : 0;
     x_count = line_width;
@@ -412,7 +412,7 @@ class ColumnBlock {
     x_count = merged ? to - from + 1 : largest(smallest(to, x_axis.in - 1) - x_first + 1, 0);
   }
 
-  // Positions of the same phase come together, in their order.
+  // Stable counting sort of the positions by phase.
   SHLO_ONCE void sort_positions(int64_t rows) {
     const int64_t phases = p.axis[0].hole * p.axis[1].hole * p.axis[2].hole;
     if (phases > MOST_PHASES) return;
@@ -423,7 +423,7 @@ class ColumnBlock {
     for (int64_t i = 0; i < rows; ++i) m.positions.set(begin[m.unsorted.phase[i]]++, m.unsorted, i);
   }
 
-  // How many positions from `first` on have its phase, of at most `most`: the holes that they meet are the same.
+  // How many consecutive positions from `first` on have its phase, at most `most`: they see the same holes.
   int64_t alike(int64_t first, int64_t most) const {
     if (!dilated) return most;
     int64_t n = 1;
@@ -431,8 +431,8 @@ class ColumnBlock {
     return n;
   }
 
-  // Copies the noted lines to [line][x][feature], zeros where there is no input. In ascending order, because transposing
-  // writes too much.
+  // Copies the listed lines to [line][x][feature], with zeros where there is no input. In ascending order, because
+  // the transposition writes past the end.
   SHLO_ONCE void copy_lines(const Part& part) {
     const int64_t from_channel = part.c0 * A::step, width = depthwise ? padded : part.cn;
     const int64_t features = depthwise ? columns : smallest(part.cn * A::step, p.channels - from_channel);
@@ -462,7 +462,7 @@ class ColumnBlock {
     }
   }
 
-  // Multiplies `rows` positions of the chunk; the first belongs to the first row of the tile unless they are sorted.
+  // Multiplies `rows` positions of the chunk; unless positions are sorted, `first` goes to the first row of the tile.
   void multiply_rows(int64_t first, int64_t rows, const Part& part, bool add) {
     const int64_t run = run_length(part);
     const E* const weights = cached ? m.weights + part.before * padded : m.weights;
@@ -507,7 +507,7 @@ class ColumnBlock {
     }
   }
 
-  // The runs of merged taps of positions of one output line: those of the first, and how far apart they are.
+  // The runs of merged taps for positions of one output line: pointers for the first, and the step to the next.
   void find_runs(int64_t first, int64_t line, const Part& part) {
     Strip<E>& s = m.strip;
     const int32_t* const slots = m.slots + line * lines_per_output;
@@ -523,9 +523,9 @@ class ColumnBlock {
     s.next = x_axis.step * pixel;
   }
 
-  // The pointers of positions [first, first + height), of which `count` matter, to their inputs. Eight or sixteen are
-  // written for each tap; the next tap overwrites what is too much, or everything if there is only padding. Taps that meet
-  // holes are left out.
+  // The input pointers of positions [first, first + height), of which `count` are needed. Eight or sixteen are
+  // written for each tap; the next tap overwrites the surplus, or everything if the tap is only padding. Taps in
+  // holes are skipped.
   template <int HALVES>
   void find_inputs(int64_t first, int64_t height, int64_t count, const Part& part) {
     Strip<E>& s = m.strip;
@@ -542,7 +542,7 @@ class ColumnBlock {
       rest[1] = phase / hole2 % hole1;
       rest[2] = phase % hole2;
     }
-    // Copied lines are looked up once for positions of one output line.
+    // If all positions are of one output line, copied lines are looked up once.
     const int64_t output_line = m.positions.line[first];
     const bool is_one_line = copied && m.positions.line[first + count - 1] == output_line;
     eight index[HALVES], along[HALVES];
@@ -550,7 +550,7 @@ class ColumnBlock {
       index[h] = read_eight(m.positions.index[2] + first + 8 * h);
       along[h] = index[h] * scale;
     }
-    // From where windows begin to the tap, by axis.
+    // Offsets from the beginning of a window to the tap, by axis.
     const Place begin1 = {0, rest[1]}, begin2 = {0, rest[2]};
     Place to0 = tap_of(0, k0, rest[0]), to1 = tap_of(1, k1, rest[1]), to2 = tap_of(2, part.t0 - k * x_taps, rest[2]);
     for (int64_t t = part.t0; t < end; ++k) {
@@ -607,12 +607,12 @@ class ColumnBlock {
     }
   }
 
-  // From where a window begins, `rest` behind an index of the input, to a tap.
+  // Offset from the beginning of a window, `rest` behind an input index, to a tap.
   Place tap_of(int axis, int64_t tap, int64_t rest) const {
     return tap == 0 ? Place{0, rest} : p.axis[axis].place(tap * p.axis[axis].gap + rest);
   }
 
-  // Where input lines begin for eight positions, and whether they exist: of taps that are so far behind the positions.
+  // Addresses of the input lines `step0`, `step1` behind the windows of eight positions, and whether they exist.
   __attribute__((always_inline)) void find_line(int64_t first, int64_t step0, int64_t step1, int64_t c0, eight& line,
                                                 eight& inside) {
     const Axis &a = p.axis[0], &b = p.axis[1];
@@ -636,29 +636,29 @@ class ColumnBlock {
   const S* input;  // of the first channel
   int64_t feature, columns, padded;
   bool depthwise;
-  // Of channels, `A::step` count as one. `capacity`: weights for one column that fit.
+  // `A::step` channels count as one. `capacity`: weights per column that fit.
   int64_t channels, lines_per_output, taps, capacity, together;
   // The plan.
-  bool copied, merged;         // lines are copied; the taps along a line are one run
-  bool unpacked, cached;       // weights are read in place; are packed once
+  bool copied, merged;         // lines are copied; the taps along a line form one run
+  bool unpacked, cached;       // weights are read in place; weights are packed once
   const E* ready = nullptr;    // all weights, packed for all positions
-  E* kept = nullptr;           // memory for that
-  int64_t room = 0;            // how many elements it has
-  int64_t all_columns = 0;     // that are computed for each chunk
-  E* all_packed = nullptr;     // their weights, if they were not packed before
-  bool dilated, near;          // holes in the input; everything is one part, so that the tile can be small
+  E* kept = nullptr;           // memory for them
+  int64_t room = 0;            // its elements
+  int64_t all_columns = 0;     // columns computed for each chunk
+  E* all_packed = nullptr;     // their weights, if this block packs them
+  bool dilated, near;          // holes in the input; a single part, so that the tile can be small
   Place gaps[3];               // from one tap to the next
-  int64_t panel, full;         // columns and positions that fill the registers
+  int64_t panel, full;         // columns and positions of a register tile
   int64_t channel_block, tap_block, x_taps, steps;
-  int64_t chunk, segment;      // positions at a time; of one line if the lines are copied in parts, else 0
+  int64_t chunk, segment;      // positions at a time; those of one line if lines are copied in parts, else 0
   int64_t slot_count, line_width;
   int64_t pixel;               // from one x to the next
   // The copied lines of the chunk of positions.
   int64_t used_slots, x_first, x_count;
 };
 
-// How many groups one block takes: whole vectors of output features, whose input features are neighbours of those of the
-// next group. (Up to 64 of these are read where there is no input.)
+// How many groups one block computes: their output features fill whole vectors, and their input features are adjacent
+// to those of the next group. (In padding, up to 64 of these are read from the row of zeros.)
 template <class E, class S>
 int64_t most_together(const Problem<E, S>& p) {
   const bool neighbours = p.feature_stride == 1 && p.group_stride == p.channels;
@@ -666,7 +666,7 @@ int64_t most_together(const Problem<E, S>& p) {
   return largest(COLUMNS / largest(p.features, p.channels), 1);
 }
 
-// What has no groups is compiled alone: the kernels of narrow groups are most of the code.
+// Ungrouped convolutions are compiled separately: the kernels of narrow groups are most of the code.
 template <class E, class A, bool GROUPED>
 __attribute__((noinline)) void compute_tasks(const Problem<E, typename A::Memory>& p, int64_t begin, int64_t end,
                                              void* scratch, ShloEpilogue epilogue, void* context) {
@@ -685,7 +685,7 @@ __attribute__((noinline)) void compute_tasks(const Problem<E, typename A::Memory
   end = smallest(end, p.groups * column_blocks * position_blocks);
   while (begin < end) {
     const int64_t block = begin / position_blocks, first = begin % position_blocks * SHLO_CONV_ROWS;
-    int64_t together = 1;  // groups, all of whose positions are asked for
+    int64_t together = 1;  // groups computed at once, if all their positions are in range
     if constexpr (GROUPED)
       if (first == 0) together = largest(smallest(most_together<E>(p), (end - begin) / position_blocks), 1);
     const int64_t stop = smallest(end, (block + together) * position_blocks);
@@ -767,7 +767,7 @@ void pack(const ShloConv& conv, int64_t begin, int64_t end, E* packed) {
 
 }  // namespace
 
-// NAME is for what has no groups, groups_NAME for the rest.
+// NAME: ungrouped convolutions; groups_NAME: grouped ones.
 #define SHLO_CONVOLUTION(name, E, A, grouped)                                                                         \
   void shlo_conv_##name(const ShloConv* conv, int64_t begin, int64_t end, void* scratch, ShloEpilogue epilogue,      \
                         void* context) {                                                                              \

@@ -1,14 +1,14 @@
 // Depthwise convolutions with windows as long as the lines of the input, features first: gradients of depthwise weights. Lanes
-// are taps along a line. A line of the input is read once for all positions of up to three output lines, at the distance of
-// each position, under masks that are 0 in the padding: nothing is copied, however short lines are.
+// are taps along a line. A line of the input is read once for up to three positions of up to three output lines, at
+// each position's offset, under masks that are 0 in the padding: nothing is copied, even for short lines.
 //
-// A position's sum is made in the order of channels, lines, taps, whatever is computed at a time.
+// A position's sum is accumulated in the order of channels, lines, taps, however the work is divided.
 #pragma once
 #include "conv/problem.h"
 
 namespace {
 
-// The lanes of the mask, zeros elsewhere; of these lanes alone memory is read.
+// The lanes in the mask, zeros elsewhere; memory of other lanes is not read.
 template <class E>
 SHLO_INLINE register_t<E> read_lanes(const E* p, uint32_t mask) {
 #ifdef SHLO_AVX512
@@ -21,8 +21,8 @@ SHLO_INLINE register_t<E> read_lanes(const E* p, uint32_t mask) {
   return v;
 #endif
 }
-// Elements a gap apart, GAP or, if it is 0, any. The mask has a bit for each element from the first to the last, of any gap
-// one for each of those that are read.
+// Elements `gap` apart; GAP is this gap, or 0 for any. If GAP > 0, the mask has a bit for each element of memory from
+// the first to the last, else one for each lane.
 template <int GAP, class E>
 SHLO_INLINE register_t<E> read_apart(const E* p, int64_t gap, uint32_t mask) {
   constexpr int L = LANES<E>;
@@ -35,23 +35,24 @@ SHLO_INLINE register_t<E> read_apart(const E* p, int64_t gap, uint32_t mask) {
   else return take_even(read_lanes(p, mask & ((1u << L) - 1)), read_lanes(p + L, mask >> L), typename AllLanes<L>::type());
 }
 
-constexpr int MOST_LINES = 3, MOST_PLACES = 3;  // of output lines, of positions in each, whose sums stay in registers
+constexpr int MOST_LINES = 3, MOST_PLACES = 3;  // output lines, and positions in each, with sums in registers
 
-// A line of the input, and the lines of the window that meet it for some output lines, -1 where none does.
+// An input line, and for each output line the line of the window that covers it, or -1.
 struct Meeting {
   int64_t input, weights[MOST_LINES];
 };
-// What is the same for all features: the lines, and for each vector of taps the lanes that positions see, last those of the window.
+// Independent of the feature: the lines, and for each vector of taps the masks of the positions, then that of the
+// window.
 struct Meetings {
   const Meeting* lines;
   int64_t count;
   const uint32_t* masks;  // [vectors][MOST_PLACES + 1]
   int64_t vectors, gap;
-  int64_t begin[MOST_PLACES];  // in the line of the input
+  int64_t begin[MOST_PLACES];  // index in the input line
 };
 
-// What follows a few lines later: lines that are read several times at odd distances do not look like a stream (16 images of
-// 112 x 112 with a step take 3.3 ms, without 10).
+// Prefetches 4 KB ahead: hardware does not detect a stream in lines that are read several times at irregular distances
+// (16 images of 112 x 112 with strides take 3.3 ms, 10 ms without the prefetch).
 template <class E>
 SHLO_INLINE void prefetch(const E* now) {
   __builtin_prefetch(now + 4096 / sizeof(E));
@@ -139,7 +140,7 @@ class LinesBlock {
   }
 
  private:
-  // Positions [x, x + length) of some output lines: of whole ones, if there are several.
+  // Positions [x, x + length) of one or more output lines; several are whole lines.
   struct Piece {
     int64_t x, length, lines, o0, o1;
     const E* image;
@@ -153,7 +154,7 @@ class LinesBlock {
     return {x, length, lines, rest % a.out, o1, input + rest / a.out * p.batch_stride};
   }
 
-  // Notes the lines of the input that windows of a piece see.
+  // Lists the input lines that the windows of a piece see.
   void list_lines(const Piece& piece) {
     const Axis &a = p.axis[0], &b = p.axis[1];
     all.lines = m.lines;
@@ -173,7 +174,7 @@ class LinesBlock {
       }
     }
   }
-  // Where a line of the window begins behind the first in memory, which is another if the window is reversed.
+  // Offset of a window line from the lowest in memory (not the first if the window is reversed).
   int64_t weights_of(int64_t k0, int64_t k1) const {
     return k0 * p.axis[0].kernel_stride + k1 * p.axis[1].kernel_stride - lowest;
   }

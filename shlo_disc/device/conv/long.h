@@ -1,11 +1,11 @@
 // Convolutions whose windows are as long as the lines of the input, so that they have few positions: gradients of weights. A
-// matrix product of positions and features, summed over all taps of all channels. Rows of a strip are the same position in
-// several images (input features of the layer whose gradient it is): they see the same taps, and their inputs are found at a
-// constant distance, so that neither is the input copied nor are taps listed. The weights of up to TAPS taps are packed, and
-// multiplied for all positions while they are in the nearest cache.
+// matrix product of positions and features, summed over all taps of all channels. The rows of a strip are the same
+// position in several images (input features of the layer whose gradient it is): they see the same taps, and their
+// inputs are a constant distance apart, so that the input is not copied and pointers are not listed. The weights of up
+// to TAPS taps are packed, and multiplied for all positions while they are in the L1 cache.
 //
-// A sum is made in the order of channels, lines of the window, taps, whatever is computed at a time. Taps in the padding are
-// left out.
+// A sum is accumulated in the order of channels, lines of the window, taps, however the work is divided. Taps in the
+// padding are skipped.
 #pragma once
 #include "conv/lines.h"
 #include "conv/padding.h"
@@ -13,12 +13,12 @@
 
 namespace {
 
-// Taps along a line: where they begin in the input of an image, which of the packed ones is the first.
+// Taps along a line: offset of the first in the input of an image, index of the first among the packed ones.
 struct TapRun {
   int64_t input, weights, count;
 };
 
-// Where the inputs of a strip are: of its first row; from one row to the next, from one tap to the next.
+// The inputs of a strip: pointer for its first row, strides between rows and between taps.
 template <class E>
 struct StripInput {
   const E* first;
@@ -54,7 +54,7 @@ void add_runs(const TapRun* runs, int64_t count, const StripInput<E>& input, con
     UNROLL for (int v = 0; v < N; ++v) write(sums + r * ld + v * L, sum[r][v]);
 }
 
-// The kernel for the most rows that one takes of `rows`, and how many these are.
+// The micro-kernel for the largest supported number of rows up to `rows`, and this number.
 template <class E>
 struct StripKernel {
   AddRuns<E> add;
@@ -62,10 +62,10 @@ struct StripKernel {
 };
 template <class E, int N>
 StripKernel<E> strip_kernel(int64_t rows) {
-  constexpr int FULL = N == 1 ? 8 : 6 * SHLO_TILE_VECTORS / N;  // sums that fill the registers, or hide their latency
+  constexpr int FULL = N == 1 ? 8 : 6 * SHLO_TILE_VECTORS / N;  // fills the registers, or hides the latency
   if (rows >= FULL) return {add_runs<E, FULL, N>, FULL};
   if (rows >= 4) return {add_runs<E, 4, N>, 4};
-  if constexpr (N > 2)  // an image's three features
+  if constexpr (N > 2)  // the three features of an RGB image
     if (rows == 3) return {add_runs<E, 3, N>, 3};
   if (rows >= 2) return {add_runs<E, 2, N>, 2};
   return {add_runs<E, 1, N>, 1};
@@ -87,7 +87,7 @@ struct LongMemory {
   alignas(64) E sums[ROWS * COLUMNS];
 };
 
-// Few images are left to kernels whose strips are of several positions, channels next to each other to those that read them so.
+// Few images, or contiguous channels, are left to the indirect algorithm: its strips span positions, its runs channels.
 template <class E>
 bool is_long(const Problem<E>& p) {
   constexpr int64_t LEAST_TAPS = 4, LEAST_IMAGES = 3;
@@ -128,7 +128,7 @@ class LongBlock {
   }
 
  private:
-  // Packed taps of a line: how far they are behind where windows begin, and in the input.
+  // Packed taps of a line: offset of the first from the beginning of a window, offset of the channel in the input.
   struct Part {
     int64_t behind[3], channel, weights, count;
   };
@@ -150,7 +150,7 @@ class LongBlock {
     packed += count;
   }
 
-  // One tap, and zeros up to a whole vector.
+  // One tap, zero-padded to whole vectors.
   void copy_features(const E* from, int64_t width, E* to) const {
     if (p.kernel_out_stride == 1) {
       int64_t j = 0;
@@ -161,7 +161,7 @@ class LongBlock {
     }
   }
 
-  // Multiplies what is packed for the positions [first, first + rows), and forgets it.
+  // Multiplies the packed taps for the positions [first, first + rows), and clears them.
   void multiply(int64_t first, int64_t rows) {
     for (int64_t place = 0; place < places; ++place) {
       const int64_t low = ceil_div(first - place, places), high = ceil_div(first + rows - place, places);
@@ -181,7 +181,7 @@ class LongBlock {
     part_count = packed = 0;
   }
 
-  // The packed taps that lie on the input for a place of the window.
+  // The packed taps that lie inside the input when the window is at `place`.
   int64_t list_runs(int64_t place) {
     const Axis &a = p.axis[0], &b = p.axis[1];
     const int64_t line = place / x_axis.out, start2 = x_axis.start(place % x_axis.out);
@@ -204,7 +204,7 @@ class LongBlock {
   M& m;
   const Axis& x_axis;
   const E *input, *kernel;  // of the first column
-  int64_t columns, lines, places;  // lines: of the window; places: of one image's result
+  int64_t columns, lines, places;  // lines: of the window; places: positions of one image
   int64_t part_count, packed;  // packed: taps
   Part parts[M::TAPS];
   TapRun runs[M::TAPS];

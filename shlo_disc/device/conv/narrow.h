@@ -1,18 +1,18 @@
-// Convolutions with narrow groups: each has one output feature, or 2, 4 or 8 and as many input features, so that a register of
-// features holds whole groups. Lanes are output features: a vector of input features, whose lanes are spread within their
-// groups, is multiplied by a row of weights. Features (or, where each has one output feature, groups) lie next to each other
-// in memory, and nothing is copied.
+// Convolutions with narrow groups: each has one output feature, or 2, 4 or 8 and as many input features, so that a
+// register of features holds whole groups. Lanes are output features: a vector of input features, whose lanes are
+// broadcast within their groups, is multiplied by a row of weights. Features (or, with one output feature each, groups)
+// are contiguous in memory, and nothing is copied.
 //
-// Positions of a line whose windows meet the same holes of a dilated input (a phase) differ only in where the input
-// begins, by the same distance from one to the next. So the taps are listed once for each phase of a line, and for all lines
-// in a row that see the same taps if there is one phase; where windows reach into the padding, once more for a single
+// Positions of a line whose windows see the same holes of a dilated input (a phase) differ only in where their input
+// begins, at a constant distance. So the taps are listed once for each phase of a line or, with one phase, once for all
+// consecutive lines that see the same taps. Where windows reach into the padding, they are listed again for each
 // position.
 #pragma once
 #include "conv/problem.h"
 
 namespace {
 
-// Gives all lanes of a group of F its member C.
+// Broadcasts member C of each group of F lanes to the group.
 template <int F, int C, class V, int... I>
 SHLO_INLINE V spread(V x, Lanes<I...>) {
   return __builtin_shufflevector(x, x, (I / F * F + C)...);
@@ -24,8 +24,8 @@ SHLO_INLINE register_t<E> spread(register_t<E> x) {
 }
 
 struct NarrowTap {
-  int64_t input, weights;  // offsets; that of the input from where the window's first line begins
-  int64_t index;           // of the input along the line, at the first position of the phase
+  int64_t input, weights;  // offsets; that of the input is relative to the beginning of the window's first line
+  int64_t index;           // input index along the line, at the first position of the phase
 };
 
 template <class E>
@@ -33,14 +33,14 @@ struct NarrowStrip {
   const NarrowTap* taps;
   int64_t count;
   const E *input, *weights;
-  int64_t next;                 // from the input of one position to that of the next
-  int64_t row;                  // from the weights of one input feature of a group to those of the next
+  int64_t next;                 // input stride between positions
+  int64_t row;                  // weights stride between input features of a group
   E* out;
   int64_t out_next;
-  bool add;                     // to what is in `out`
+  bool add;                     // accumulate into `out`
 };
 
-// Adds what a tap gives to M positions and N vectors of features: input features C to F of each group.
+// Accumulates one tap for M positions and N vectors of features: input features C to F of each group.
 template <class E, class A, int F, int C, int M, int N>
 SHLO_INLINE void add_members(const NarrowStrip<E>& strip, register_t<E> (&sum)[M][N], const E* x, const E* w,
                              const int64_t (&at)[N]) {
@@ -52,7 +52,7 @@ SHLO_INLINE void add_members(const NarrowStrip<E>& strip, register_t<E> (&sum)[M
   if constexpr (C + 1 < F) add_members<E, A, F, C + 1>(strip, sum, x, w, at);
 }
 
-// Sums of M positions and N vectors of features, the first at `column`, the last at `last`.
+// Sums of M positions and N vectors of features, the first vector at `column`, the last at `last`.
 template <class E, class A, int F, int M, int N>
 void multiply_narrow(const NarrowStrip<E>& strip, int64_t column, int64_t last) {
   int64_t at[N];
@@ -73,7 +73,7 @@ void multiply_narrow(const NarrowStrip<E>& strip, int64_t column, int64_t last) 
 
 template <class E, class A>
 class NarrowBlock {
-  static constexpr int64_t ROWS = 64;  // positions of a piece of a line; a tile has two pieces
+  static constexpr int64_t ROWS = 64;  // most positions per piece of a line; a tile has two pieces
   static constexpr int64_t MOST_TAPS = 512;
 
  public:
@@ -85,11 +85,12 @@ class NarrowBlock {
         period(x_axis.hole / common_divisor(x_axis.step, x_axis.hole)), advance(x_axis.step * period / x_axis.hole),
         has_line_holes(problem.axis[0].hole * problem.axis[1].hole != 1) {}
 
-  // Whether this way is open: features are neighbours, and weights that are not fit into `room` elements at `copy`.
+  // Whether this kernel applies: features are contiguous, and so are weights, or they fit into `room` elements at
+  // `copy`.
   bool plan(E* copy, int64_t room) {
     const bool neighbours = p.group_stride == p.members && (p.members == 1 || p.feature_stride == 1);
     if (!neighbours || columns < LANES<E> || p.members > LANES<E>) return false;
-    // The last vector may overlap the one before, which must not add to the same sums twice.
+    // The last vector may overlap the one before; with several lists of taps, it would add to the same sums twice.
     const int64_t each = p.members == 1 ? p.channels : 1;
     if (taps * each > MOST_TAPS && columns % LANES<E> != 0) return false;
     if (p.kernel_out_stride == 1) return true;
@@ -117,7 +118,7 @@ class NarrowBlock {
   }
 
  private:
-  // Computes positions of the line of `begin`, up to `end`; says where it stops.
+  // Computes positions of the line of `begin`, up to `end`; returns where it stops.
   int64_t take_line(int64_t begin, int64_t end, E* out) {
     const int64_t x0 = begin % x_axis.out, x1 = smallest(x0 + end - begin, x_axis.out);
     int64_t rest = begin / x_axis.out;
@@ -129,7 +130,7 @@ class NarrowBlock {
     return begin + x1 - x0;
   }
 
-  // The taps [low, high) of an axis without holes whose input exists for an output.
+  // The taps [low, high) of an axis without holes that lie inside the input for an output.
   struct Inside {
     int64_t low, high;
     bool operator==(const Inside& other) const { return low == other.low && high == other.high; }
@@ -140,13 +141,13 @@ class NarrowBlock {
     return {smallest(low, a.taps), largest(smallest(end, a.taps), smallest(low, a.taps))};
   }
 
-  // Where the first line of a window begins in an image, inside of it or not, if lines have no holes.
+  // Offset of the first line of a window in an image (possibly outside of it); 0 if there are holes across lines.
   int64_t window_start(int64_t o0, int64_t o1) const {
     return has_line_holes ? 0 : p.axis[0].start(o0) * p.axis[0].in_stride + p.axis[1].start(o1) * p.axis[1].in_stride;
   }
 
-  // Lists the taps that positions phase, phase + period, ... see, whatever the padding along the line is; hands them out
-  // when the list is full, and what is left. All input features of a group are taps if it has one output feature.
+  // Lists the taps that positions phase, phase + period, ... see, ignoring the padding along the line; calls `take`
+  // whenever the list is full, and at the end. In groups of one output feature, each input feature counts as a tap.
   template <class Take>
   __attribute__((always_inline)) void list_taps(int64_t phase, int64_t o0, int64_t o1, Take take) {
     const Axis &a = p.axis[0], &b = p.axis[1], &c = x_axis;
@@ -197,7 +198,7 @@ class NarrowBlock {
     listed[1] = inside1;
   }
 
-  // Between which positions of a phase all taps of the list see the input.
+  // The range of positions of a phase for which all listed taps lie inside the input.
   void find_whole(int64_t count) {
     whole = {0, INT64_MAX};
     for (int64_t t = 0; t < count; ++t) {
@@ -207,7 +208,7 @@ class NarrowBlock {
     }
   }
 
-  // Positions phase + i * period for begin <= i < end, and the taps of the list.
+  // Multiplies the listed taps for positions phase + i * period, begin <= i < end.
   void multiply_positions(int64_t phase, const E* image, int64_t begin, int64_t end, int64_t count, bool add, E* out) {
     const int64_t low = smallest(largest(whole.low, begin), end), high = largest(smallest(whole.high, end), low);
     NarrowStrip<E> strip = {list, count, image, weights, advance * x_axis.in_stride,
@@ -265,21 +266,21 @@ class NarrowBlock {
   const Axis& x_axis;
   const E *input, *weights;
   int64_t columns, taps;
-  int64_t period, advance;  // of the phases: their number, and from one input index of a phase to the next
+  int64_t period, advance;  // number of phases; input step between positions of a phase
   bool packed = false, has_line_holes;
-  // What the list has: whether it has all taps of a line, and of which taps across lines.
+  // Whether the list holds all taps of a line, and for which range of taps across lines.
   bool is_listed = false;
   Inside listed[2] = {}, whole = {};
   int64_t list_count = 0;
   NarrowTap list[MOST_TAPS], few[MOST_TAPS];
 };
 
-// Groups whose positions, not features, are neighbours: the lines of the input that a few lines of the result see are copied
-// with features last.
+// Groups whose positions, not features, are contiguous: the input lines that a few output lines see are transposed,
+// features last.
 template <class E, class A>
 class TurnedNarrowBlock {
  public:
-  // `memory` has room for so many elements of lines.
+  // `memory` holds up to `room` elements of lines.
   TurnedNarrowBlock(const Problem<E>& problem, const E* input, const E* kernel, int64_t columns, E* memory, int64_t room)
       : p(problem), input(input), columns(columns), lines(memory), copies(copied(problem, room)),
         block(copies, memory, kernel, columns) {}
@@ -305,7 +306,7 @@ class TurnedNarrowBlock {
   struct Seen {
     int64_t low, high;
   };
-  // Those that `count` outputs see.
+  // The indices that `count` outputs see.
   static Seen seen(const Axis& a, int64_t output, int64_t count) {
     const int64_t end = a.start(output + count - 1) + (a.taps - 1) * a.gap;
     const int64_t low = ceil_div(largest(a.start(output), 0), a.hole);
@@ -315,7 +316,7 @@ class TurnedNarrowBlock {
     return smallest(a.in, ((count - 1) * a.step + (a.taps - 1) * a.gap) / a.hole + 1);
   }
 
-  // The problem of the copies; decides how many lines of the result they are for.
+  // The problem on the copies; also chooses `band`.
   Problem<E> copied(const Problem<E>& problem, int64_t room) {
     Problem<E> q = problem;
     const Axis* const axis = problem.axis;
@@ -345,7 +346,7 @@ class TurnedNarrowBlock {
 
   const Problem<E>& p;
   const E* input;
-  int64_t columns, band;  // band: lines of the result at a time
+  int64_t columns, band;  // band: output lines at a time
   E* lines;
   const Problem<E> copies;
   NarrowBlock<E, A> block;

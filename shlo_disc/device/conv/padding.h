@@ -1,18 +1,18 @@
-// Padding beside weights that are infinite or NaN. Padding, and the holes of a dilated input, are zeros that are multiplied like
-// all else (StableHLO, convolution), so such a weight makes NaN of every position whose window has it there. Kernels leave
-// these taps out or multiply them, as is cheaper. So that it is not seen which, every tile passes here on its way to the
-// epilogue, and gets the NaNs that it may lack.
+// Padding with weights that are infinite or NaN. Padding, and the holes of a dilated input, are zeros that are
+// multiplied like other elements (StableHLO, convolution), so such a weight gives NaN at every position where it falls
+// on padding. Kernels skip or multiply these taps, whichever is cheaper. To make results independent of that choice,
+// every tile passes through here before the epilogue, and missing NaNs are added.
 //
-// To look at all weights would take as long as a convolution of few positions. But a position without padding multiplies all
-// weights of a feature with numbers of the input, and a finite sum has finite terms: one such position with finite results
-// proves its features' weights finite. Weights are read only where a tile has padding and no such position.
+// Checking all weights would take as long as a convolution of few positions. But a position without padding multiplies
+// all weights of a feature by input elements, and a finite sum has finite terms: one such position with finite results
+// proves its features' weights finite. Weights are read only if a tile has padding and no such position.
 #pragma once
 #include "conv/problem.h"
 #include "conv/weights.h"
 
 namespace {
 
-// Whether numbers are finite, asked of many at once: bits of `seen` above all exponents are set where one is all ones.
+// Whether many numbers are all finite: an exponent of all ones carries into the sign bit of `seen`.
 template <class E>
 struct FiniteNumbers {
   typedef typename Pick<sizeof(E) == 4, uint32_t, uint64_t>::type Bits;
@@ -36,10 +36,10 @@ struct FiniteNumbers {
 
 template <class E>
 class PaddedTiles {
-  static constexpr int64_t MOST_TAPS = 512;  // whose masks are kept
+  static constexpr int64_t MOST_TAPS = 512;  // with cached masks
 
  public:
-  // Tiles of `problem` go on to `epilogue`.
+  // Tiles of `problem` are passed on to `epilogue`.
   PaddedTiles(const Problem<E>& problem, ShloEpilogue epilogue, void* context)
       : p(problem), epilogue(epilogue), context(context) {
     for (int k = 0; k < 3; ++k) inner[k] = without_padding(p.axis[k]);
@@ -52,7 +52,7 @@ class PaddedTiles {
     return found && p.taps() > 0 && p.channels > 0;
   }
 
-  // The epilogue that adds what tiles lack.
+  // The epilogue that adds missing NaNs.
   __attribute__((noinline)) static void take(void* self, const void* tile, int64_t ld, int64_t i0, int64_t rows,
                                              int64_t j0, int64_t columns) {
     PaddedTiles& all = *static_cast<PaddedTiles*>(self);
@@ -74,13 +74,13 @@ class PaddedTiles {
   static Range without_padding(const Axis& a) {
     if (a.hole != 1) return {0, 0};
     const int64_t low = smallest(ceil_div(largest(a.low, 0), a.step), a.out);
-    const int64_t room = a.in - 1 - (a.taps - 1) * a.gap + a.low;  // the last place where a window may begin, with `low` added
+    const int64_t room = a.in - 1 - (a.taps - 1) * a.gap + a.low;  // last start of an unpadded window, plus `low`
     return {low, largest(low, room < 0 ? 0 : smallest(room / a.step + 1, a.out))};
   }
 
   bool are_proven(int64_t j0, int64_t columns) const { return proven.low <= j0 && j0 + columns <= proven.high; }
 
-  // Whether one of `rows` positions has padding; `without` becomes one that has none, if there is one.
+  // Whether one of `rows` positions has padding; sets `without` to one that has none, if any.
   bool has_padding(int64_t i0, int64_t rows, int64_t& without) const {
     int64_t count = 0;
     for (int64_t i = i0, length; i < i0 + rows; i += length) {
@@ -133,7 +133,7 @@ class PaddedTiles {
     for (int64_t j = 0; j < columns; ++j) to[j] = from[j * p.kernel_out_stride];
   }
 
-  // The features of which a weight of a tap is not finite.
+  // The features for which a weight of a tap is not finite.
   uint64_t mask_of(int64_t t, int64_t j0, int64_t columns) const {
     uint64_t mask = 0;
     for (int64_t c = 0; c < p.channels; ++c) {
@@ -157,7 +157,7 @@ class PaddedTiles {
     }
   }
 
-  // The features of which a position has such a weight in its padding.
+  // The features for which a position has such a weight in its padding.
   uint64_t mask_at(int64_t position, int64_t j0, int64_t columns) const {
     const Axis *a = p.axis, &x = a[2];
     const int64_t line = position / x.out;
@@ -177,11 +177,11 @@ class PaddedTiles {
   void* const context;
   Range inner[3];             // outputs whose windows have no padding
   Range proven = {0, 0};      // features whose weights are finite
-  Range masked = {0, 0};      // features that the masks are of
-  uint64_t masks[MOST_TAPS];  // by tap: the features of which a weight is not finite
+  Range masked = {0, 0};      // features of the masks
+  uint64_t masks[MOST_TAPS];  // by tap: features with a weight that is not finite
 };
 
-// Calls compute(epilogue, context) with an epilogue that adds what tiles of numbers that may be infinite lack.
+// Calls compute(epilogue, context); for floats with padding, the epilogue adds missing NaNs.
 template <class E, class S, class Compute>
 void with_padded_tiles(const Problem<E, S>& p, ShloEpilogue epilogue, void* context, Compute compute) {
   if constexpr (same<E, float> || same<E, double>) {

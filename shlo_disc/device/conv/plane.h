@@ -1,11 +1,12 @@
-// Depthwise convolutions whose lines lie in memory as they are (features first): lanes are positions of a line. For a few
-// output lines at a time, the input lines that they see are copied with their padding, one feature after the other; each
-// vector of positions is then one sum over the taps, whose weights are spread over all lanes, without conditions.
+// Depthwise convolutions whose lines are contiguous in memory (features first): lanes are positions of a line. For a
+// few output lines at a time, the input lines that they see are copied with their padding, one feature after the other;
+// each vector of positions is then a sum over the taps, with broadcast weights and without conditions.
 //
-// Steps along a line: every `advance`-th element goes to a slot of its own, so that lanes read neighbours. Dilated inputs:
-// positions that meet the same holes (a phase) see the same taps, and are put in their places at the end.
-// A position's sum is made in the order of its taps, however positions are cut. Functions are not inlined into the one that
-// chooses among all kernels, which would take longer to compile (2.0 s instead of 1.8).
+// Window strides along a line: every `advance`-th element goes to the same slot, so that lanes read contiguous
+// elements. Dilated inputs: positions that see the same holes (a phase) see the same taps; their results are
+// interleaved at the end. A position's sum is accumulated in the order of its taps, however positions are divided.
+// Functions are not inlined into the one that chooses among all kernels, which would take longer to compile (2.0 s
+// instead of 1.8).
 #pragma once
 #include "conv/problem.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 constexpr int PLANE_VECTORS = 8;  // sums at a time: enough to hide the latency of an addition
 
-// The sums of PLANE_VECTORS vectors of positions: vector v reads at from[v] + taps[t], and goes to to[v].
+// The sums of PLANE_VECTORS vectors of positions: vector v reads at from[v] + taps[t], and is stored at to[v].
 template <class E, class A>
 void add_plane(const E* lines, const int64_t* taps, const E* weights, int64_t count, const int64_t* from, E* out,
                const int64_t* to) {
@@ -32,13 +33,13 @@ template <class E, class A>
 class PlaneBlock {
   static constexpr int64_t L = LANES<E>;
   static constexpr int64_t MOST_TAPS = 512, MOST_PHASES = 16, MOST_STEPS = 16, MOST_VECTORS = 1024;
-  static constexpr int64_t NEAR_LINES = 24 * 1024 / sizeof(E), NEAR_TILE = 16 * 1024 / sizeof(E);  // of the nearest cache
+  static constexpr int64_t NEAR_LINES = 24 * 1024 / sizeof(E), NEAR_TILE = 16 * 1024 / sizeof(E);  // for the L1 cache
 
  public:
   PlaneBlock(const Problem<E>& problem, const E* input, const E* kernel, int64_t columns)
       : p(problem), x_axis(problem.axis[2]), y_axis(problem.axis[1]), input(input), kernel(kernel), columns(columns) {}
 
-  // Whether this is the way; `room` and `tile_room` elements at `memory` and `tile` are its own.
+  // Whether this kernel applies; it may use `room` elements at `memory`, and `tile_room` at `tile_`.
   __attribute__((noinline)) bool plan(E* memory, int64_t room, E* tile_, int64_t tile_room) {
     if (p.members != 1 || p.channels != 1 || x_axis.in_stride != 1 || p.taps() == 0 || p.taps() > MOST_TAPS)
       return false;
@@ -56,7 +57,7 @@ class PlaneBlock {
     pitch = advance * slot_width;
     if (advance > MOST_STEPS) return false;
     list_slots();
-    // How many output lines at a time.
+    // Output lines at a time.
     const int64_t vectors = (MOST_VECTORS - period1 * period2 * PLANE_VECTORS) / (line_vectors * period2);
     return fits(vectors, NEAR_LINES, NEAR_TILE) || fits(vectors, room, tile_room - 3 * L);
   }
@@ -69,7 +70,7 @@ class PlaneBlock {
       const int64_t rows = smallest(last - first, count * width - before);
       list_lines(plane % p.axis[0].out, o1, count);
       const E* const image = input + plane / p.axis[0].out * p.batch_stride;
-      const int64_t each = round_up(count * width, L) + 2 * L;  // what is written too much is overwritten by what follows
+      const int64_t each = round_up(count * width, L) + 2 * L;  // surplus writes are overwritten later
       const int64_t features = largest(NEAR_TILE / each, 1);
       for (int64_t j = 0; j < columns; j += features) {
         const int64_t n = smallest(features, columns - j);
@@ -84,18 +85,18 @@ class PlaneBlock {
   }
 
  private:
-  // The taps that the positions of a phase see, and its vectors.
+  // The taps that the positions of a phase see, and the vectors of its positions.
   struct Phase {
     int64_t first_tap, taps, first_vector, vectors;
   };
 
-  // Whether output lines of so many vectors fit; decides how many are computed at a time.
+  // Whether any output lines fit into `room` and `tile_room`; sets `most_lines`, at most `vectors`.
   bool fits(int64_t vectors, int64_t room, int64_t tile_room) {
     most_lines = smallest(smallest(vectors, y_axis.out), tile_room / x_axis.out);
     while (most_lines > 0 && room_of(most_lines) > room) most_lines -= ceil_div(most_lines, 8);
     return most_lines > 0;
   }
-  // Input lines that `count` output lines see, at most.
+  // The most input lines that `count` output lines see.
   int64_t lines_for(int64_t count) const {
     return ((count - 1) * y_axis.step + (y_axis.taps - 1) * y_axis.gap) / y_axis.hole + 2;
   }
@@ -132,7 +133,7 @@ class PlaneBlock {
       }
   }
 
-  // The taps that output `o1` of a plane, `o2` of a line see, both the first of their phase.
+  // The taps that position (o1, o2) of a plane sees, which is the first of its phase.
   void list_taps(int64_t o1, int64_t o2) {
     for (int64_t k = 0; k < plane_count; ++k)
       for (int64_t k1 = 0; k1 < y_axis.taps; ++k1) {
@@ -148,7 +149,7 @@ class PlaneBlock {
       }
   }
 
-  // Whole vectors: the last of a line may overlap the one before, or has more lanes than the line.
+  // Whole vectors: the last of a line may overlap the one before, or extend beyond a short line.
   void list_vectors(int64_t q1, int64_t q2, int64_t count) {
     const int64_t length = ceil_div(x_axis.out - q2, period2), down = y_axis.step * period1 / y_axis.hole * pitch;
     const int64_t first = vector_count;
@@ -160,13 +161,13 @@ class PlaneBlock {
         to[vector_count++] = to_line + at;
       }
     }
-    for (; (vector_count - first) % PLANE_VECTORS != 0; ++vector_count) {  // the last once more
+    for (; (vector_count - first) % PLANE_VECTORS != 0; ++vector_count) {  // repeats the last
       from[vector_count] = from[vector_count - 1];
       to[vector_count] = to[vector_count - 1];
     }
   }
 
-  // Which elements of a line go to a slot: x, x + advance, ... to begin, begin + 1, ... below `end`; `rest` elements follow x.
+  // Elements x, x + advance, ... of a line go to begin, begin + 1, ... < end in a slot; `rest`: elements from x on.
   struct Slot {
     int64_t x, begin, end, rest;
   };
@@ -179,7 +180,7 @@ class PlaneBlock {
     }
   }
 
-  // What lies in the padding is zero already.
+  // Padding is zero already.
   __attribute__((noinline)) void copy_lines(const E* image) {
     const int64_t first = largest(y_low, 0), end = smallest(y_low + y_count, y_axis.in);
     for (int64_t k = 0; k < plane_count; ++k) {
@@ -190,7 +191,7 @@ class PlaneBlock {
     }
   }
 
-  // Ascending: the zeros that a short line writes too much are in the padding, or overwritten by what follows.
+  // Ascending: the surplus zeros of a short line lie in the padding, or are overwritten by later writes.
   void copy_slot(const E* line, const Slot& slot, E* to) const {
     const E* const source = line + slot.x;
     const int64_t count = slot.end - slot.begin;
@@ -230,7 +231,7 @@ class PlaneBlock {
       for (int64_t row = 0; row < count; ++row) join_phases(results + row * period2 * line_vectors * L, out + row * x_axis.out);
   }
 
-  // A line of results, of which each phase has its own.
+  // Interleaves the results of a line's phases.
   void join_phases(const E* line, E* out) const {
     const int64_t next = line_vectors * L;
     if (period2 == 1) {
@@ -251,10 +252,10 @@ class PlaneBlock {
   const E *input, *kernel;
   int64_t columns;
   E *lines, *tile, *results;
-  int64_t period1, period2;             // of the phases
+  int64_t period1, period2;             // numbers of phases
   int64_t advance, slot_width, pitch;   // of the copied lines
   int64_t x_low, line_vectors, most_lines;
-  // Of the output lines at hand.
+  // For the current output lines.
   int64_t y_low, y_count, plane_count, tap_count, vector_count, phase_count;
   int64_t planes[MOST_TAPS], plane_taps[MOST_TAPS];
   int64_t taps[MOST_TAPS], kernel_taps[MOST_TAPS];

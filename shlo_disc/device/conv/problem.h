@@ -1,4 +1,4 @@
-// What a convolution is, as all its kernels see it: three spatial axes, blocks of features.
+// The normalized form of a convolution, common to all kernels: three spatial axes, blocks of features.
 #pragma once
 #include "conv/conv.h"
 #include "conv/tile.h"
@@ -16,7 +16,7 @@ constexpr int64_t common_divisor(int64_t a, int64_t b) {
   return a;
 }
 
-// A place in the padded and dilated input: the last index of the input that is not behind it, and how far away that is.
+// A place in the padded and dilated input: the last input index at or before it, and the distance from there.
 struct Place {
   int64_t index, rest;
 };
@@ -28,14 +28,14 @@ struct Axis {
     const int64_t rest = hole == 1 ? 0 : positive_mod(at, hole);
     return {hole == 1 ? at : (at - rest) / hole, rest};
   }
-  // The place that is `by` behind `from`.
+  // The place at distance `by` after `from`.
   Place behind(Place from, Place by) const {
     Place to = {from.index + by.index, from.rest + by.rest};
     if (to.rest >= hole) to = {to.index + 1, to.rest - hole};
     return to;
   }
 
-  // The first place in the padded and dilated input that output `o` looks at.
+  // The first place in the padded and dilated input that output `o` reads.
   int64_t start(int64_t o) const { return o * step - low; }
   // The input index at a place, -1 in padding and holes.
   int64_t index(int64_t place) const {
@@ -47,7 +47,7 @@ struct Axis {
     return place < in ? place : -1;
   }
 
-  // The taps [low, high) of `count` from the place `first` on, `gap` apart, that lie on an input without holes.
+  // Of `count` taps from the place `first` on, `gap` apart, those [low, high) inside an input without holes.
   struct Range {
     int64_t low, high;
   };
@@ -59,7 +59,7 @@ struct Axis {
   }
 };
 
-// Always three spatial axes; a reversed window is one with negative strides. Elements are S in memory, sums E.
+// Always three spatial axes; a reversed window has negative strides. Elements are S in memory, sums E.
 template <class E, class S = E>
 struct Problem {
   const S *input, *kernel;
@@ -69,17 +69,17 @@ struct Problem {
   int64_t members;  // output features of a group
   int64_t channels, features, groups, positions;  // channels, features: input and output features of one group
   const ShloConv* conv;
-  bool narrow;  // groups are so narrow that all features count as those of one group
+  bool narrow;  // narrow groups: all features count as those of one group
 
-  // Whether weights have another type, so that only what packs them can read them.
+  // Whether weights have another type, so that only `conv->pack` can read them.
   bool is_foreign() const { return conv->pack != nullptr; }
   int64_t taps() const { return axis[0].taps * axis[1].taps * axis[2].taps; }
-  // Where the weights of a column block begin among those that are packed, so many channels in one element.
+  // Offset of a column block in the packed weights, with `step` channels per element.
   int64_t packed_offset(int64_t group, int64_t column, int64_t step) const {
     return (group * round_up(features, SHLO_CONV_PADDING) + column) * taps() * ceil_div(channels, step);
   }
 
-  // Where the weights of a tap begin; taps of the last axis come first.
+  // Offset of the weights of a tap; taps of the last axis vary fastest.
   int64_t tap_offset(int64_t t) const {
     const int64_t k1 = t / axis[2].taps, k2 = t % axis[2].taps;
     return k1 / axis[1].taps * axis[0].kernel_stride + k1 % axis[1].taps * axis[1].kernel_stride +
@@ -87,7 +87,7 @@ struct Problem {
   }
 };
 
-// Makes one axis of three where the window is one point that visits every point, and memory allows it.
+// Collapses the axes into one if the window is a single point that visits every point, and strides permit.
 void join_axes(Axis* axis) {
   Axis all = {1, 1, 1, 1, 0, 1, 1, 0, 0};
 #pragma GCC unroll 1
@@ -103,8 +103,8 @@ void join_axes(Axis* axis) {
   axis[2] = all;
 }
 
-// An axis of one tap sees nothing of what its steps leave out: its input is every so many-th element. Gives how far behind the
-// input these begin.
+// Folds the step of an axis with one tap into the input stride: skipped elements are never read. Returns the offset of
+// the first element that is read.
 int64_t leave_out_steps(Axis& a) {
   if (a.taps != 1 || a.hole != 1 || a.step == 1) return 0;
   const int64_t first = positive_mod(-a.low, a.step);

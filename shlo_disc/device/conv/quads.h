@@ -1,11 +1,11 @@
-// Bytes, of which four neighbouring channels are one element of 32 bits: how they are copied, packed, and summed where
-// neither is possible. What lacks to the last four channels is 0 in the weights.
+// Operands of bytes, with four adjacent channels as one 32-bit element: copying, packing, and a scalar fallback.
+// Weights are zero-padded to a multiple of four channels.
 #pragma once
 #include "conv/problem.h"
 
 namespace {
 
-// The first n of a vector's bytes as elements, then zeros.
+// The first n bytes of a vector widened to elements, then zeros.
 template <class A, class S>
 SHLO_INLINE typename A::vector read_bytes(const S* p, int64_t n) {
   S bytes[LANES<uint32_t>] = {};
@@ -14,7 +14,7 @@ SHLO_INLINE typename A::vector read_bytes(const S* p, int64_t n) {
   return A::read(bytes);
 }
 
-// `lanes` neighbours of each of up to four channels.
+// `lanes` adjacent bytes of each of up to four channels.
 template <class A, class S>
 SHLO_INLINE typename A::vector read_quads(const S* from, int64_t stride, int64_t channels, int64_t lanes) {
   typename A::vector quads = read_bytes<A>(from, channels > 0 ? lanes : 0);
@@ -23,7 +23,7 @@ SHLO_INLINE typename A::vector read_quads(const S* from, int64_t stride, int64_t
   return quads;
 }
 
-// to(x)[q] = from[x + (4 q + k) * stride] for k < 4: see transpose_features.
+// Byte k of to(x)[q] = from[x + (4 q + k) * stride], k < 4; see transpose_features.
 template <class A, class S, class To>
 SHLO_INLINE void transpose_quads(To to, const S* from, int64_t stride, int64_t width, int64_t channels) {
   constexpr int64_t N = LANES<uint32_t>;
@@ -40,7 +40,7 @@ SHLO_INLINE void transpose_quads(To to, const S* from, int64_t stride, int64_t w
     }
 }
 
-// As pack_weights does; channels [c0, c0 + cn) are fours.
+// Like pack_weights; channels [c0, c0 + cn) count groups of four.
 template <class A, class E, class S>
 void pack_quads(const Problem<E, S>& p, const S* kernel, int64_t columns, int64_t panel, int64_t c0, int64_t cn,
                 int64_t t0, int64_t t1, E* to) {
@@ -66,7 +66,7 @@ void pack_quads(const Problem<E, S>& p, const S* kernel, int64_t columns, int64_
   }
 }
 
-// Positions [first, last) of a column block, whatever the sizes are: a window may be larger than memory for its lines.
+// Positions [first, last) of a column block, for any sizes: a window may be too large for the scratch memory.
 template <class E, class S>
 void add_one_by_one(const Problem<E, S>& p, const S* input, const S* kernel, int64_t columns, int64_t first, int64_t last,
                     int64_t j0, E* tile, ShloEpilogue epilogue, void* context) {

@@ -1,5 +1,4 @@
-// The inner loops of conv/indirect.h: register tiles whose input is found through pointers, depthwise ones, and
-// transposition.
+// The inner loops of conv/indirect.h: register tiles with input through pointers, depthwise ones, and transposition.
 #pragma once
 #include "conv/conv.h"
 #include "values/tile.h"
@@ -19,7 +18,7 @@ template <int... I> struct Lanes {};
 template <int N, int... I> struct AllLanes : AllLanes<N - 1, N - 1, I...> {};
 template <int... I> struct AllLanes<0, I...> { typedef Lanes<I...> type; };
 
-// Every other element, from the first on.
+// The elements of even index.
 template <class V, int... I>
 SHLO_INLINE V take_even(V a, V b, Lanes<I...>) {
   return __builtin_shufflevector(a, b, (2 * I)...);
@@ -35,12 +34,12 @@ constexpr int64_t positive_mod(int64_t a, int64_t b) { return (a % b + b) % b; }
 
 // ---- register tiles --------------------------------------------------------------------------------------------------
 
-// How numbers are multiplied:
-//   Memory       their type in memory
-//   step         how many channels one element of copied lines and packed weights holds
-//   panel        the most vectors of columns in a register tile
-//   has_excess   whether sums are too much by the excess of their weights: excess(sum, y) adds that of y
-//   weights      what a vector of weights becomes when it is loaded
+// Arithmetic traits:
+//   Memory       element type in memory
+//   step         channels per element of copied lines and packed weights
+//   panel        most vectors of columns in a register tile
+//   has_excess   whether the excess of the weights must be subtracted from sums: excess(sum, y) adds that of y
+//   weights      applied to a vector of weights after its load
 //   multiply_add sum + x * weights
 template <class E>
 struct Whole {
@@ -51,8 +50,8 @@ struct Whole {
   template <class X>
   SHLO_INLINE register_t<E> multiply_add(register_t<E> sum, X x, register_t<E> y) { return sum + x * y; }
 };
-// Integers of 32 bits that fit into 16: one instruction instead of two. The weights lose their upper halves, so that the
-// product of the upper halves is 0.
+// 32-bit integers whose values fit into 16 bits: one instruction instead of two. The upper halves of the weights are
+// cleared, so that the product of the upper halves is 0.
 struct LowHalves {
   typedef register_t<uint32_t> vector;
   typedef uint32_t Memory;
@@ -63,25 +62,25 @@ struct LowHalves {
   SHLO_INLINE vector multiply_add(vector sum, X x, vector y) { return add_products_of_pairs(sum, x - vector{}, y); }
 };
 
-// What a strip of positions multiplies: for each tap, which weights, and the input of each position, or, if these are equally
-// far apart, of the first alone.
+// The operands of a strip of positions: for each tap, the index of its weights, and the input of each position or, if
+// these are equally far apart, of the first alone.
 template <class E>
 struct Strip {
   static constexpr int64_t MAX_TAPS = 480;
   int64_t taps;
   int64_t weights[MAX_TAPS];
-  const E* input[MAX_TAPS * MAX_STRIP + 16];  // [tap][position]; some are written too much
-  int64_t next;                               // from the input of a position to that of the next, or 0: each has its own
-  E* out[16];                                 // those of MAX_STRIP; some are written too much
+  const E* input[MAX_TAPS * MAX_STRIP + 16];  // [tap][position], with slack for surplus writes
+  int64_t next;                               // input stride between positions, or 0: one pointer per position
+  E* out[16];                                 // MAX_STRIP are used; slack for surplus writes
 };
 
-// Where the weights of tap t begin: data + strip.weights[t] * scale; `stride` leads from one channel to the next. The input is
-// `input` elements behind that of the strip.
+// The weights of tap t begin at data + strip.weights[t] * scale; `stride` is that between channels. `input` is added to
+// the input pointers of the strip.
 template <class E>
 struct Panel {
   const E* data;
   int64_t scale, stride;
-  int64_t column, last;  // the first column, that of the last vector
+  int64_t column, last;  // the first column, the first column of the last vector
   int64_t input = 0;
 };
 
@@ -166,8 +165,8 @@ struct Kernels {
   template <int M, int N> struct Depthwise { static constexpr Multiply<E> value = multiply_depthwise<E, A, M, N>; };
 };
 
-// How many positions fill the registers with panels of `vectors` vectors, of at most `most` if there are several, and the
-// fewest that a kernel takes for `rows`.
+// The positions of a register tile with panels of `vectors` vectors (at most `most`, if there are several panels), and
+// the smallest kernel height for `rows` positions.
 constexpr int64_t full_strip(int64_t vectors, bool one_panel, int64_t most) {
   if (!one_panel && most == SHLO_TILE_VECTORS) return 6;
   if (SHLO_TILE_VECTORS == 4 && vectors == 3) return 8;
@@ -180,7 +179,7 @@ constexpr int64_t strip_of(int64_t rows, int64_t full) {
 
 // ---- transposition ---------------------------------------------------------------------------------------------------
 
-// `count` elements, at most a vector, of every other one from `from` on; then zeros.
+// `count` alternate elements from `from` on, at most a vector, then zeros.
 template <class E>
 SHLO_INLINE register_t<E> read_alternate(const E* from, int64_t count) {
   constexpr int64_t N = LANES<E>;
@@ -189,8 +188,8 @@ SHLO_INLINE register_t<E> read_alternate(const E* from, int64_t count) {
                    typename AllLanes<(int)N>::type());
 }
 
-// A square of up to a vector of lines: to[x * pitch + f] = from[x * step + f * stride] for x < nx, f < nf; steps are 1 or 2. Whole
-// vectors are written, x ascending.
+// Transposes a block of at most a vector squared: to[x * pitch + f] = from[x * step + f * stride] for x < nx, f < nf;
+// step is 1 or 2. Whole vectors are written, x ascending.
 template <class E>
 SHLO_ONCE void transpose_block(const E* from, int64_t stride, int64_t nx, int64_t nf, E* to, int64_t pitch, int64_t step) {
   constexpr int64_t N = LANES<E>;
@@ -215,8 +214,8 @@ SHLO_ONCE void transpose_block(const E* from, int64_t stride, int64_t nx, int64_
     for (int64_t x = 0; x < nx; ++x) write(to + x * pitch, read(edge + x * N));
 }
 
-// to[x * pitch + f] = from[x * step + f * stride], steps are 1 or 2: whole vectors are written, features last to first and x ascending, so that what is
-// written too much is overwritten by what follows; up to a vector beyond the last is touched.
+// to[x * pitch + f] = from[x * step + f * stride], step is 1 or 2. Whole vectors are written, features last to first
+// and x ascending, so that later writes overwrite surplus elements; up to a vector beyond the last element is written.
 template <class E>
 SHLO_INLINE void transpose_features(E* to, int64_t pitch, const E* from, int64_t stride, int64_t width, int64_t features,
                                     int64_t step = 1) {
@@ -227,7 +226,7 @@ SHLO_INLINE void transpose_features(E* to, int64_t pitch, const E* from, int64_t
                       to + x * pitch + f, pitch, step);
 }
 
-// A tile for an epilogue whose numbers of a feature are neighbours.
+// A transposed tile for an epilogue: the elements of a feature are contiguous.
 template <class E>
 struct TurnedTile {
   static constexpr int64_t ROWS = 64;
@@ -236,7 +235,7 @@ struct TurnedTile {
   alignas(64) E numbers[SHLO_CONV_COLUMNS * ROWS];
 };
 
-// Turns a tile in blocks of 16 x 16 for the epilogue of the TurnedTile that is its context.
+// Transposes a tile and passes it to the epilogue of the TurnedTile in `context`, 64 rows at a time.
 template <class E>
 void turn_tile(void* context, const void* tile, int64_t ld, int64_t i0, int64_t rows, int64_t j0, int64_t columns) {
   TurnedTile<E>& to = *(TurnedTile<E>*)context;

@@ -1,4 +1,4 @@
-// How the weights of a block of features are packed: those of the type of sums, and bf16 and f16, which become f32.
+// Packing of the weights of a block of features: of the type of the sums, or bf16 and f16 converted to f32.
 #pragma once
 #include "conv/problem.h"
 #include "gemm/kinds.h"
@@ -12,7 +12,7 @@ SHLO_INLINE register_t<E> read_weights(const S* p, int64_t n) {
   return n >= LANES<E> ? Kind::read(p) : Kind::read_n(p, n);
 }
 
-// Whether the numbers of an output feature follow each other in memory, taps fastest.
+// Whether the weights of an output feature are contiguous in memory, taps fastest.
 template <class E, class S>
 bool is_feature_major(const Problem<E, S>& p) {
   const Axis* a = p.axis;
@@ -21,7 +21,7 @@ bool is_feature_major(const Problem<E, S>& p) {
          (a[0].taps == 1 || a[0].kernel_stride == a[1].taps * a[2].taps);
 }
 
-// A panel of weights whose taps, then channels, are neighbours: squares are turned, and their rows put in their places.
+// A panel of feature-major weights (taps fastest): square blocks are transposed, and their rows scattered.
 template <class E, class S>
 void pack_turned(const S* from, int64_t stride, int64_t features, int64_t channels, int64_t taps, E* to, int64_t wide) {
   constexpr int64_t N = LANES<E>;
@@ -52,7 +52,7 @@ void pack_turned(const S* from, int64_t stride, int64_t features, int64_t channe
   }
 }
 
-// `wide` weights of a tap and channel, zeros behind the first `width`.
+// `wide` weights of a tap and channel, zeros after the first `width`.
 template <class E, class S>
 SHLO_INLINE void pack_row(const S* from, int64_t stride, int64_t width, int64_t wide, E* to) {
   for (int64_t i = 0; i < wide; i += LANES<E>) {

@@ -2,20 +2,20 @@
 // not listed: a run of taps along a line is two pointers and their steps. Lanes are features, and a few lines of the window are
 // multiplied for all positions while they are in a near cache.
 //
-// However positions are cut into pieces, a position's sum is made in one order: of channels, lines of the window, taps.
+// A position's sum is accumulated in the order of channels, lines of the window, taps, however positions are divided.
 #pragma once
 #include "conv/problem.h"
 
 namespace {
 
-// Taps next to each other along a line: from one tap to the next, from one position to the next.
+// Consecutive taps along a line; `*_step`: strides between taps, `next`: input stride between positions.
 template <class E>
 struct Run {
   const E *input, *weights;
   int64_t count, input_step, weights_step, next;
 };
 
-// Adds a run to the sums of M positions and N vectors of features: vector v of `sums` is that of the features at[v].
+// Adds a run to the sums of M positions and N vectors of features: vector v of `sums` holds the features from at[v] on.
 template <class E, int M, int N>
 void add_run(const Run<E>& run, const int64_t* at, E* sums) {
   register_t<E> sum[M][N];
@@ -50,14 +50,14 @@ bool has_long_windows(const Problem<E>& p) {
 template <class E>
 class WindowBlock {
   typedef WindowMemory<E> M;
-  static constexpr int64_t NEAR = 8;  // lines of the window that stay in a near cache
+  static constexpr int64_t NEAR = 8;  // lines of the window at a time, to stay in a near cache
   static constexpr int64_t L = LANES<E>;
 
  public:
   WindowBlock(const Problem<E>& problem, M& memory, const E* input, const E* kernel, int64_t columns)
       : p(problem), x_axis(problem.axis[2]), input(input), weights(kernel), columns(columns),
         lines(problem.axis[0].taps * problem.axis[1].taps), tile(memory.tile), sums(memory.sums) {
-    // The last may overlap the one before, in the block before if this has less than a vector.
+    // The last vector may overlap the one before, also that of the previous block if this has less than a vector.
     for (int64_t v = 0; v * L < columns; ++v) at[v] = smallest(v * L, columns - L);
   }
 
@@ -89,7 +89,7 @@ class WindowBlock {
     }
   }
 
-  // The taps of an output's window that lie on the line of the input.
+  // The taps of an output's window that lie inside the input line.
   Axis::Range range(int64_t output) const { return x_axis.inside(x_axis.start(output), x_axis.taps); }
 
   void multiply(int64_t count) {
@@ -99,7 +99,7 @@ class WindowBlock {
         for (int64_t i = 0; i < piece_count; ++i) add_lines(pieces[i], c, k, smallest(k + NEAR, lines));
     for (int64_t row = 0; row < count * COLUMNS; row += COLUMNS)
       for (int64_t v = 0; v * L < columns; ++v) {
-        const int64_t before = largest(-at[v], 0);  // lanes of the block before
+        const int64_t before = largest(-at[v], 0);  // lanes of the previous block
         __builtin_memcpy(tile + row + at[v] + before, sums + row + v * L + before, (L - before) * sizeof(E));
       }
   }
@@ -117,7 +117,8 @@ class WindowBlock {
     }
   }
 
-  // Positions [x, x + length) of a line. Taps that not all of a few positions see are added before and after the others.
+  // Positions [x, x + length) of a line, in strips. Taps that only some positions of a strip see are added before and
+  // after the common ones.
   void add_line(int64_t x, int64_t length, const E* from, const E* by, E* to) {
     for (int64_t height; length > 0; x += height, length -= height, to += height * COLUMNS) {
       height = length >= 6 ? 6 : length >= 3 ? 3 : 1;
@@ -148,7 +149,7 @@ class WindowBlock {
   const Axis& x_axis;
   const E *input, *weights;
   int64_t columns, lines;            // lines: of the window
-  int64_t at[ceil_div(COLUMNS, L)];  // the features of vectors
+  int64_t at[ceil_div(COLUMNS, L)];  // first feature of each vector
   E *tile, *sums;
   Piece pieces[M::ROWS];
   int64_t piece_count;
