@@ -36,8 +36,8 @@ struct ShloAttention {
   void* context;
 };
 
-// Compute rows [i0, i1), at most GROUP. Scratch: 64-byte aligned, KEYS * (depth + width) + BLOCK * (KEYS + 16 + depth) +
-// GROUP * (width + 2) numbers of 4 or 8 bytes, where depth and width are rounded up to 16. ROWS, GROUP and BLOCK are
+// Compute rows [i0, i1), at most GROUP. Scratch: 64-byte aligned, KEYS * (depth + width) + BLOCK * (KEYS + 16 + depth)
+// + GROUP * (width + 2) numbers of 4 or 8 bytes, where depth and width are rounded up to 16. ROWS, GROUP and BLOCK are
 // multiples of 16.
 #define SHLO_ATTENTION_KERNEL(name) \
   extern "C" void shlo_attention_##name(const ShloAttention* attention, int64_t i0, int64_t i1, void* scratch);
@@ -68,8 +68,8 @@ SHLO_ATTENTION_SHARED(f32, float) SHLO_ATTENTION_SHARED(f64, double)
 #define SHLO_BACKWARD_ROWS 48   // of a block, which is computed with all keys
 #define SHLO_BACKWARD_KEYS 256  // of a chunk, whose weights fit in a cache
 
-// Computes `to` for a block of (row, key) pairs from their products `raw` and `gradient`, both with leading dimension ld,
-// and from the row sums. Sum k of row i is sums[k * ROWS + i - i0]. `to` may be `raw`.
+// Computes `to` for a block of (row, key) pairs from their products `raw` and `gradient`, both with leading dimension
+// ld, and from the row sums. Sum k of row i is sums[k * ROWS + i - i0]. `to` may be `raw`.
 typedef void (*ShloPairs)(void* context, const void* raw, const void* gradient, void* to, const void* sums, int64_t ld,
                           int64_t to_ld, int64_t i0, int64_t rows, int64_t j0, int64_t columns);
 
