@@ -1,5 +1,4 @@
-// LAPACK on batches of row-major matrices, see linear_algebra/lapack.h. The routines are those of the library that the
-// runtime names.
+// LAPACK on batches of row-major matrices, see linear_algebra/lapack.h. The runtime sets the addresses of the routines.
 #include "linear_algebra/lapack.h"
 
 #define ROUTINES(X)                                                                                                  \
@@ -69,13 +68,13 @@ struct Kind<Complex<double>> {
 template <class T>
 using Real = typename Kind<T>::Real;
 
-// Calls a routine: everything is passed by address, no lengths of strings (SciPy's own wrappers add these).
+// Calls a routine: all arguments are passed by address, without string lengths (SciPy's own wrappers add these).
 template <class T, class... Arguments>
 void call(Routine routine, Arguments... arguments) {
   ((void (*)(Arguments...))shlo_lapack_routines[4 * routine + Kind<T>::NUMBER])(arguments...);
 }
 
-// The arrays in scratch, one after the other.
+// Consecutive arrays in scratch memory.
 struct Scratch {
   const i64* pieces;
   char* next;
@@ -86,7 +85,7 @@ struct Scratch {
     next += *pieces++;
     return (T*)found;
   }
-  // A workspace, and how many elements LAPACK may use of it.
+  // A workspace and its number of elements.
   template <class T>
   T* take(int* count) {
     *count = (int)(*pieces / (i64)sizeof(T));
@@ -99,7 +98,7 @@ void copy(const T* from, i64 count, T* to) {
   if (from != to) __builtin_memcpy(to, from, count * sizeof(T));
 }
 
-// Rows become columns: `to` is a columns x rows matrix, row-major as `from` is. Squares of 16 x 16 stay in the cache.
+// Transposes `from` to a columns x rows matrix, both row-major, in 16 x 16 blocks that stay in the cache.
 template <class T>
 void transpose(const T* from, i64 rows, i64 columns, T* to) {
   const i64 side = 16;
@@ -136,7 +135,7 @@ bool is_finite(const T* from, i64 count) {
 // LAPACK's leading dimensions are at least 1.
 int leading(i64 size) { return size > 0 ? (int)size : 1; }
 i64 least(i64 a, i64 b) { return a < b ? a : b; }
-// What a letter is for the transposed matrix.
+// Option letters for the transposed matrix.
 char other_triangle(char uplo) { return uplo == 'L' ? 'U' : 'L'; }
 char other_side(char side) { return side == 'L' ? 'R' : 'L'; }
 
@@ -153,8 +152,8 @@ void potrf(const ShloLapack* op, void* const* buffers, i64 begin, i64 end, void*
   }
 }
 
-// (a) -> (l): the other triangle is 0; NaN all over if the matrix is not positive definite, as XLA has it. OpenBLAS takes
-// a NaN on the diagonal for a pivot; it is in every later one then.
+// (a) -> (l): the other triangle is 0; all NaN if the matrix is not positive definite, as in XLA. OpenBLAS accepts
+// a NaN on the diagonal as a pivot; every later pivot is NaN then, so the last one is checked.
 template <class T>
 void cholesky(const ShloLapack* op, void* const* buffers, i64 begin, i64 end, void*) {
   const i64 n = op->n;
@@ -173,7 +172,7 @@ void cholesky(const ShloLapack* op, void* const* buffers, i64 begin, i64 end, vo
   }
 }
 
-// (a, b) -> (x). The transposed equation has the other side and the other triangle.
+// (a, b) -> (x). Solved as the transposed equation, with the other side and the other triangle.
 template <class T>
 void trsm(const ShloLapack* op, void* const* buffers, i64 begin, i64 end, void*) {
   const char side = other_side(op->options[0]), uplo = other_triangle(op->options[1]);
@@ -270,8 +269,8 @@ void ormqr(const ShloLapack* op, void* const* buffers, i64 begin, i64 end, void*
   }
 }
 
-// (a) -> (s, u, v^H, info), or (s, info) if vectors are not asked for. LAPACK may not end where a number is infinite: then
-// all results are NaN, and info is what its newer versions say of a NaN.
+// (a) -> (s, u, v^H, info), or (s, info) without vectors. LAPACK may not terminate if an element is infinite: then
+// all results are NaN, and info is -4, as newer versions of LAPACK return for a NaN.
 template <class T, Routine ROUTINE>
 void decompose(const ShloLapack* op, void* const* buffers, i64 begin, i64 end, void* memory) {
   Scratch scratch(op, memory);
@@ -293,7 +292,7 @@ void decompose(const ShloLapack* op, void* const* buffers, i64 begin, i64 end, v
       fill(s, rank, __builtin_nan(""));
       if (vectors) fill(u, m * columns, __builtin_nan("")), fill(v, rows * n, __builtin_nan(""));
       *info = -4;
-    } else if (rank == 0) {  // LAPACK leaves the vectors as they are
+    } else if (rank == 0) {  // LAPACK does not write the vectors
       if (job == 'A') identity(u, m), identity(v, n);
     } else if constexpr (ROUTINE == GESDD && Kind<T>::COMPLEX) {
       call<T>(GESDD, &job, &m, &n, a, &ld, s, u, &ld, v, &ldv, work, &count, real_work, int_work, info);
@@ -359,7 +358,7 @@ void sytrd(const ShloLapack* op, void* const* buffers, i64 begin, i64 end, void*
   }
 }
 
-// Eigenvectors of a real matrix: those of a pair of conjugate eigenvalues are two columns, re and im of the first.
+// Eigenvectors of a real matrix: a pair of conjugate eigenvalues has two columns, re and im of the first eigenvector.
 template <class R>
 void unpack(const R* columns, const R* imaginary, i64 n, Complex<R>* vectors) {
   for (i64 j = 0; j < n; ++j) {
@@ -373,8 +372,8 @@ void unpack(const R* columns, const R* imaginary, i64 n, Complex<R>* vectors) {
   }
 }
 
-// (a) -> (eigenvalues, left vectors, right vectors, info): those vectors that are asked for; the eigenvalues of a real
-// matrix are two results, re and im. A matrix that is not finite has the info -4, as with jaxlib: geev would not return.
+// (a) -> (eigenvalues, left vectors, right vectors, info), only requested vectors; the eigenvalues of a real matrix are
+// two results, re and im. For a non-finite matrix, info is -4, as in jaxlib: geev would not return.
 template <class T>
 void geev(const ShloLapack* op, void* const* buffers, i64 begin, i64 end, void* memory) {
   Scratch scratch(op, memory);
@@ -417,7 +416,7 @@ void geev(const ShloLapack* op, void* const* buffers, i64 begin, i64 end, void* 
   }
 }
 
-// (a) -> (t, vectors, eigenvalues, count of selected ones, info): vectors if they are asked for; eigenvalues as of geev.
+// (a) -> (t, vectors, eigenvalues, number of selected ones, info): vectors if requested; eigenvalues as of geev.
 template <class T>
 void gees(const ShloLapack* op, void* const* buffers, i64 begin, i64 end, void* memory) {
   Scratch scratch(op, memory);
@@ -427,7 +426,7 @@ void gees(const ShloLapack* op, void* const* buffers, i64 begin, i64 end, void* 
   const char job = op->options[0], sort = 'N';
   const int n = (int)op->n, ld = leading(n);
   const i64 size = op->n * op->n;
-  void *const select = nullptr, *const bwork = nullptr;  // neither is looked at without sorting
+  void *const select = nullptr, *const bwork = nullptr;  // not read without sorting
   for (i64 b = begin; b < end; ++b) {
     transpose((const T*)buffers[0] + b * size, n, n, a);
     void* const* result = buffers + 2;
@@ -461,7 +460,7 @@ void gehrd(const ShloLapack* op, void* const* buffers, i64 begin, i64 end, void*
   }
 }
 
-// (dl, d, du, b) -> (dl, d, du, x, info); the first element of dl, as the last of du, stands for nothing
+// (dl, d, du, b) -> (dl, d, du, x, info); the first element of dl and the last of du are unused
 template <class T>
 void gtsv(const ShloLapack* op, void* const* buffers, i64 begin, i64 end, void* memory) {
   Scratch scratch(op, memory);
@@ -483,7 +482,7 @@ void gtsv(const ShloLapack* op, void* const* buffers, i64 begin, i64 end, void* 
 
 float modulus(float x) { return __builtin_fabsf(x); }
 double modulus(double x) { return __builtin_fabs(x); }
-// Without overflow: scaled by the larger part.
+// Scaled by the larger part, to avoid overflow.
 template <class R>
 R modulus(Complex<R> x) {
   const R a = modulus(x.re), b = modulus(x.im), large = a > b ? a : b, small = a > b ? b : a;
@@ -531,7 +530,7 @@ struct Limits<double> {
 };
 
 // Moves a pivot away from 0 until neither its reciprocal nor a row divided by it overflows: LAPACK's lagts with JOB = -1.
-// `step` is how far, at first; each further step is twice as long.
+// `step` is the first step; each further step is twice as long.
 template <class T>
 T safe_pivot(T pivot, T* row, i64 columns, Real<T> step) {
   typedef Real<T> R;
@@ -564,8 +563,8 @@ struct Bands {
   T at[3];
 };
 
-// Eliminates what is below the diagonal: each row with the next one, in the order that has the larger pivot for the size
-// of its row (LAPACK's lagtf). Returns the largest modulus in the factor.
+// Eliminates the subdiagonal: each row with the next one, in the order that has the larger pivot relative to its row
+// (LAPACK's lagtf). Returns the largest modulus in the factor.
 template <class T>
 Real<T> eliminate(const T* lower, const T* diagonal, const T* upper, i64 n, i64 columns, Bands<T>* u, T* x) {
   typedef Real<T> R;
@@ -607,7 +606,7 @@ Real<T> eliminate(const T* lower, const T* diagonal, const T* upper, i64 n, i64 
   return largest;
 }
 
-// (dl, d, du, b) -> (x): a tridiagonal system whose matrix may be singular, as jaxlib solves it for inverse iteration
+// (dl, d, du, b) -> (x): a tridiagonal system, possibly singular, as jaxlib solves it for inverse iteration
 template <class T>
 void gtsv_perturbed(const ShloLapack* op, void* const* buffers, i64 begin, i64 end, void* memory) {
   Scratch scratch(op, memory);
@@ -655,7 +654,7 @@ void cholesky_update(const ShloLapack* op, void* const* buffers, i64 begin, i64 
   }
 }
 
-// Changes the library's threads to one for the first who asks for it, and back after the last.
+// Reference-counted: sets the library's number of threads to one for the first user, and restores it after the last.
 void use_one_thread(ShloBlasThreads* blas, int change) {
   if (!blas || !blas->set) return;
   while (__atomic_exchange_n(&blas->lock, 1, __ATOMIC_ACQUIRE)) {

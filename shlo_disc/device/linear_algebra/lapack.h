@@ -1,9 +1,9 @@
 // Linear algebra: the interface between generated kernels and linear_algebra/lapack.cc.
 //
 // A kernel computes the matrices [begin, end) of a batch. Its buffers are those of the op, operands before results,
-// dense and row-major; LAPACK counts columns first. Where a transposed problem has the same solution (potrf, trsm), it
-// is solved in place of the stated one. Elsewhere matrices are transposed into scratch and back, so that LAPACK gets the
-// numbers that it gets from jaxlib: its choices of signs and phases are the same.
+// dense and row-major; LAPACK is column-major. If the transposed problem has the same solution (potrf, trsm), it
+// is solved instead. Otherwise matrices are transposed into scratch and back, so that LAPACK's input is the same as in
+// jaxlib, and so are its choices of signs and phases.
 #pragma once
 #include <stdint.h>
 
@@ -11,8 +11,8 @@
 
 extern "C" {
 
-// One op: LAPACK's sizes and its one-letter arguments, in LAPACK's order; `pieces` are the bytes of the arrays that a
-// kernel keeps in its scratch, in the order in which it takes them, multiples of 64.
+// One op: LAPACK's sizes and its one-letter arguments, in LAPACK's order; `pieces` are the sizes in bytes of a kernel's
+// scratch arrays, in the order in which it takes them, multiples of 64.
 struct ShloLapack {
   int64_t m, n, k;
   const char* options;
@@ -31,21 +31,21 @@ typedef void (*ShloLapackKernel)(const ShloLapack* op, void* const* buffers, int
   void shlo_z##name(const ShloLapack* op, void* const* buffers, int64_t begin, int64_t end, void* scratch);
 SHLO_LAPACK_KERNELS(SHLO_DECLARE)
 
-// The last k = op->k interchanges of rows (from 0) as a permutation of n = op->n rows.
+// k = op->k row interchanges (from 0) as a permutation of n = op->n rows.
 void shlo_pivots_to_permutation(const ShloLapack* op, void* const* buffers, int64_t begin, int64_t end, void* scratch);
 
-// Runs `part` over a batch: on the threads of `runtime`, at least `grain` matrices each, while the library has one
-// thread; or, if few threads would have something to do, one matrix after the other on the threads of the library.
+// Runs `part` over a batch: on the threads of `runtime`, at least `grain` matrices each, with one library thread;
+// or, if few threads would have work, one matrix after the other on the threads of the library.
 void shlo_lapack_batch(const ShloRuntime* runtime, ShloKernel part, void* const* buffers, const int64_t* dims,
                        int64_t matrices, int64_t grain, int64_t scratch_bytes, void* scratch);
 
-// What the runtime fills in before the first call: the addresses of the routines whose names are in `shlo_lapack_names`
-// (up to a null pointer), and the state of the process that all programs share.
+// Set by the runtime before the first call: the addresses of the routines named in `shlo_lapack_names`
+// (null-terminated), and the process-wide state that all programs share.
 extern const char* const shlo_lapack_names[];
 extern void* shlo_lapack_routines[];
 
-// `get` and `set` are the library's number of threads, null if it cannot be asked. `users` launches want it to be 1;
-// `threads` is what it was before the first of them.
+// `get` and `set` access the library's number of threads; null if unsupported. `users` launches require one thread;
+// `threads` is the number before the first of them.
 struct ShloBlasThreads {
   int (*get)(void);
   void (*set)(int);

@@ -1,5 +1,5 @@
-// Complex numbers; c64 is computed in double, so that nothing overflows on the way. Part of the vocabulary of
-// call/shlo.cuh.
+// Complex numbers; functions of c64 are computed in double, so that intermediate results do not overflow. Part of the
+// vocabulary of call/shlo.cuh.
 #pragma once
 #include "values/convert.cuh"
 
@@ -38,7 +38,7 @@ SHLO_DEVICE Complex<R> operator/(Complex<R> a, Complex<R> b) {
 }
 template <class R> SHLO_DEVICE bool operator==(Complex<R> a, Complex<R> b) { return a.re == b.re && a.im == b.im; }
 template <class R> SHLO_DEVICE bool operator!=(Complex<R> a, Complex<R> b) { return !(a == b); }
-// What max_ and min_ ask: by the real parts, then by the imaginary ones.
+// The order for max_ and min_: by the real parts, then by the imaginary ones.
 template <class R>
 SHLO_DEVICE bool operator<(Complex<R> a, Complex<R> b) {
   return a.re < b.re || (a.re == b.re && a.im < b.im);
@@ -54,7 +54,7 @@ SHLO_DEVICE double real_(double a) { return a; }
 SHLO_DEVICE float imag_(float) { return 0; }
 SHLO_DEVICE double imag_(double) { return 0; }
 template <class R> SHLO_DEVICE Complex<R> conj_(Complex<R> a) { return {a.re, -a.im}; }
-// A NaN outweighs an infinite part, as in XLA, unlike in C99.
+// A NaN takes precedence over an infinite part, as in XLA, unlike in C99.
 SHLO_DEVICE float abs_(c64 a) { return a.re != a.re || a.im != a.im ? nan_f32() : hypotf(a.re, a.im); }
 SHLO_DEVICE double abs_(c128 a) { return a.re != a.re || a.im != a.im ? nan_f64() : hypot(a.re, a.im); }
 template <class R>
@@ -66,7 +66,7 @@ SHLO_DEVICE Complex<R> sign_(Complex<R> a) {
 SHLO_DEVICE c128 exp_(c128 a) {
   if (a.im == 0) return {exp(a.re), a.im};
   if (endless(a.im)) return not_a_number();
-  const bool large = a.re > 700;  // the size may overflow where a product with the sine does not
+  const bool large = a.re > 700;  // the exponential may overflow where its product with the sine does not
   const double size = exp(large ? a.re * 0.5 : a.re), again = large ? size : 1;
   return {size * cos(a.im) * again, size * sin(a.im) * again};
 }
@@ -113,7 +113,7 @@ SHLO_DEVICE c128 tan_(c128 a) {
   const c128 turned = tanh_(c128{-a.im, a.re});
   return {turned.im, -turned.re};
 }
-// Without the cancellation of their definitions near 0.
+// These avoid the cancellation of their definitions near 0.
 SHLO_DEVICE c128 expm1_(c128 a) {
   if (a.im == 0) return {expm1(a.re), a.im};
   const double half = sin(a.im * 0.5), grown = expm1(a.re);
@@ -139,7 +139,7 @@ SHLO_DEVICE c128 pow_(c128 a, c128 b) {
   if (a.re == 0 && a.im == 0 && b.re > 0) return {0, 0};
   return exp_(b * log_(a));
 }
-// The root of the modulus, at a third of the angle; of 0 and of what is not finite as pow has it.
+// The root of the modulus, at a third of the angle; for 0 and non-finite numbers as pow.
 SHLO_DEVICE c128 cbrt_(c128 a) {
   const double size = hypot(a.re, a.im), root = cbrt(size), angle = atan2(a.im, a.re) / 3;
   return size > 0 && size < inf_f64() ? c128{root * cos(angle), root * sin(angle)} : pow_(a, c128{1.0 / 3, 0});

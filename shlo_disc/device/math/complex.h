@@ -1,7 +1,7 @@
 // Complex numbers: memory, arithmetic, comparisons, conversions. Part of the vocabulary described in values/vec.h.
 //
-// A vector of complex numbers is a pair of vectors, of the real and of the imaginary parts: what is written for an R
-// holds for one number (float, double) and for lanes. In memory the parts of a number lie side by side.
+// A vector of complex numbers is a pair of vectors, of the real and of the imaginary parts: templates over R
+// apply to scalars (float, double) and to lanes. In memory the parts of a number are adjacent.
 #pragma once
 #include "math/elementary.h"
 #include "values/masked.h"
@@ -70,7 +70,7 @@ SHLO_INLINE void store(c128* p, c128v v) {
   const Registers x = interleaved(v);
   __builtin_memcpy(p, &x, sizeof x);
 }
-// How many of the four numbers from 4 k on are among the first n.
+// How many of the four numbers [4 k, 4 k + 4) are among the first n.
 SHLO_INLINE int64_t of_four(int64_t n, int k) { return n < 4 * k ? 0 : n < 4 * k + 4 ? n - 4 * k : 4; }
 SHLO_INLINE c128v load_n(const c128* p, int64_t n) {
   Registers x;
@@ -115,7 +115,7 @@ template <class R> SHLO_INLINE Complex<R> conj_(Complex<R> a) { return {a.re, -a
 template <class R> SHLO_INLINE Complex<R> operator-(Complex<R> a) { return {-a.re, -a.im}; }
 template <class R> SHLO_INLINE Complex<R> operator+(Complex<R> a, Complex<R> b) { return {a.re + b.re, a.im + b.im}; }
 template <class R> SHLO_INLINE Complex<R> operator-(Complex<R> a, Complex<R> b) { return {a.re - b.re, a.im - b.im}; }
-// The first product of each part is exact in the sum: with both rounded, powers are a sixth further from the exact ones.
+// The first product of each part is not rounded (FMA): with both rounded, the errors of powers are a sixth larger.
 template <class R>
 SHLO_INLINE Complex<R> operator*(Complex<R> a, Complex<R> b) {
   return {multiply_add(a.re, b.re, -times(a.im, b.im)), multiply_add(a.im, b.re, times(a.re, b.im))};
@@ -161,7 +161,7 @@ SHLO_INLINE Complex<elem_t<R>> hprod(Complex<R> v) {
   return {re[0], im[0]};
 }
 
-// Conversions: a real part of its own type; to a real type the imaginary part is dropped.
+// Conversions: of real numbers the imaginary part is 0; to a real type the imaginary part is dropped.
 #define SHLO_COMPLEX_FROM(name, E)                                                                          \
   template <class X> SHLO_INLINE Complex<like_t<X, E>> to_##name(X x) {                                     \
     return {convert<E>(x), splat<like_t<X, E>>(0)};                                                         \
@@ -179,7 +179,7 @@ template <class R> SHLO_INLINE mask_t<R> to_bool(Complex<R> x) { return ne(x.re,
 
 // ---- where a formula does not hold ---------------------------------------------------------------------------------
 
-// Of comparisons of one number, or of a register of them.
+// On comparisons of scalars, or of a register of them.
 template <class M> SHLO_INLINE M both(M a, M b) { return (M)(a & b); }
 template <class M> SHLO_INLINE M either(M a, M b) { return (M)(a | b); }
 template <class M> SHLO_INLINE M not_true(M a) { return a == M{}; }
@@ -193,7 +193,7 @@ SHLO_INLINE void set_lane(Complex<R>& v, int i, Complex<elem_t<R>> x) {
   v.re[i] = x.re;
   v.im[i] = x.im;
 }
-// The function of one element for the lanes that are `wrong`; out of the loops that this is part of.
+// Applies the scalar function to the lanes in `wrong`; not inlined into the enclosing loops.
 template <class M, class Y, class Fn, class... X>
 static __attribute__((noinline, cold)) void repair(Y& y, const M& wrong, Fn fn, const X&... x) {
   for (int i = 0; i < int(sizeof(M) / sizeof(wrong[0])); i++)
@@ -211,7 +211,7 @@ SHLO_INLINE Y unless(M wrong, Y y, Fn fn, X... x) {
     return y;
   }
 }
-// Applies fn to one double or a register of them at a time; of floats, in double and rounded.
+// Applies fn to one double or a register of them at a time; for floats, in double and rounded.
 template <class R, class Fn, class... More>
 SHLO_INLINE Complex<R> complex_in_double(Fn fn, Complex<R> a, More... b) {
   if constexpr (same<R, double> || same<R, f64h>) return fn(a, b...);
@@ -234,7 +234,7 @@ SHLO_INLINE V rough_rsqrt(V v) {
   return rsqrt_(v);
 #endif
 }
-// a b + c, rounded once; of floats the product is exact in double.
+// a b + c, rounded once; for floats, the product is exact in double.
 template <class V>
 SHLO_INLINE V fused(V a, V b, V c) {
 #if defined(SHLO_AVX512) && !defined(__clang__)
@@ -251,8 +251,8 @@ SHLO_INLINE V fused(V a, V b, V c) {
   }
 #endif
 }
-// Which of two hardware_max and hardware_min choose if one is a NaN differs, so that x or y is it.
-// The root h of the square by a step of Newton's, then by another one that takes its remainder, h^2 - x^2 - y^2, exactly:
+// If one part is NaN, hardware_max and hardware_min return different operands, so that x or y is NaN.
+// The root h of the square by a Newton step, then another one with the exact remainder h^2 - x^2 - y^2, computed as
 // (h - x) (h + x) - y^2, whose first factor is exact for the larger part x.
 template <class V>
 SHLO_INLINE V modulus(V re, V im, elem_t<V> low, elem_t<V> high) {
@@ -271,7 +271,8 @@ SHLO_INLINE V modulus(V re, V im, elem_t<V> low, elem_t<V> high) {
   h = h + remainder * half;
   return unless(not_true(right), h, [](auto z) { return abs_(z); }, Complex<V>{re, im});
 }
-// Squares of floats neither overflow nor vanish in double. A NaN outweighs an infinite part, as in XLA, unlike in C99.
+// Squares of floats neither overflow nor vanish in double. A NaN takes precedence over an infinite part, as in XLA,
+// unlike in C99.
 SHLO_INLINE float abs_(c64 a) { return (float)__builtin_sqrt((double)a.re * a.re + (double)a.im * a.im); }
 SHLO_INLINE double abs_(c128 a) { return a.re != a.re || a.im != a.im ? nan_f64() : __builtin_hypot(a.re, a.im); }
 SHLO_INLINE f32v abs_(c64v a) { return modulus(a.re, a.im, 0x1p-80f, 0x1p120f); }
@@ -302,7 +303,7 @@ SHLO_INLINE c128 smith_quotient(c128 a, c128 b) {
   const double ratio = b.re / b.im, size = times(b.re, ratio) + b.im;
   return {(times(a.re, ratio) + a.im) / size, (times(a.im, ratio) - a.re) / size};
 }
-// a conj(b) / |b|^2 where all of it is finite, and no product vanishes. `Narrow`: the parts are floats, whose squares
+// a conj(b) / |b|^2 if everything is finite, and no product vanishes. `Narrow`: the parts are floats, whose squares
 // neither overflow nor vanish, and the quotient will be rounded.
 template <bool Narrow, class D>
 SHLO_INLINE Complex<D> quotient_f64(Complex<D> a, Complex<D> b) {

@@ -1,5 +1,5 @@
-// Elementary functions of complex numbers: formulas of doubles where they are safe, else functions of one number (the C
-// library's, or those of math/complex_functions.h). Of c64 they are computed in double and rounded.
+// Elementary functions of complex numbers: formulas on doubles where these are safe, else scalar functions (the C
+// library's, or those of math/complex_functions.h). For c64 they are computed in double and rounded.
 // Part of the vocabulary described in values/vec.h.
 #pragma once
 #include "math/complex.h"
@@ -34,7 +34,7 @@ SHLO_INLINE Circle<D> hyperbola(D x) {
   const D sine = a < splat<D>(1) ? (D)(a + a * z * horner(z, SHLO_SINH)) : (D)(e - rest);
   return {signed_like(sine, x), e + rest};
 }
-// Whether circle(angle) is not exact, or what grows as exp(|x|) overflows or vanishes.
+// Whether circle(angle) is not accurate, or something of the order of exp(|x|) overflows or vanishes.
 template <class D>
 SHLO_INLINE auto beyond(D x, double limit, D angle) {
   return not_true(both(abs_(x) <= splat<D>(limit), abs_(angle) <= splat<D>(SHLO_EXACT_TURNS)));
@@ -68,7 +68,7 @@ SHLO_INLINE Complex<D> cosh_by(Complex<D> z) {
   const Circle<D> h = hyperbola(z.re), t = circle(z.im);
   return {h.cosine * t.cosine, h.sine * t.sine};
 }
-// (sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y): nothing cancels.
+// (sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y): no cancellation.
 template <class D>
 SHLO_INLINE Complex<D> tanh_by(Complex<D> z) {
   const Circle<D> h = hyperbola(z.re), t = circle(z.im);
@@ -103,7 +103,7 @@ template <class D>
 SHLO_INLINE Complex<D> tan_f64(Complex<D> z) {
   return unless(beyond(z.im, 350, z.re), over_i(tanh_by(times_i(z))), [](c128 one) { return tan_one(one); }, z);
 }
-// As math/complex_functions.h has it for one number.
+// The scalar version is in math/complex_functions.h.
 template <class D>
 SHLO_INLINE Complex<D> logistic_f64(Complex<D> z) {
   const D zero = splat<D>(0), one = splat<D>(1), x = -abs_(z.re), size = exp_f64(x);
@@ -118,7 +118,8 @@ SHLO_INLINE Complex<D> logistic_f64(Complex<D> z) {
 
 // ---- logarithms and powers -------------------------------------------------------------------------------------------
 
-// A sum that keeps what each addition loses (T. Ogita, S. Rump, S. Oishi, Accurate sum and dot product, 2005).
+// A compensated sum: keeps the rounding error of each addition (T. Ogita, S. Rump, S. Oishi, Accurate sum and dot
+// product, 2005).
 template <class D>
 struct Sum {
   D sum, lost;
@@ -177,7 +178,7 @@ SHLO_INLINE Complex<D> log1p_f64(Complex<D> z) {
   const D re = 1.0 + z.re;
   return {log_modulus<Narrow>(z.re, re, z.im), atan2_f64(z.im, re)};
 }
-// With m the modulus, the larger part is sqrt((|x| + m) / 2), the other |y| / 2 by it.
+// With m the modulus, the larger part is sqrt((|x| + m) / 2), the other |y| / 2 divided by it.
 template <class D>
 SHLO_INLINE Complex<D> sqrt_f64(Complex<D> z) {
   const D zero = splat<D>(0), a = abs_(z.re), square = a * a + z.im * z.im;
@@ -189,7 +190,7 @@ SHLO_INLINE Complex<D> sqrt_f64(Complex<D> z) {
   const auto right = either(between(splat<D>(0x1p-900), square, splat<D>(0x1p1000)), is_zero);
   return unless(not_true(right), y, [](c128 one) { return sqrt_one(one); }, z);
 }
-// The C library's cpow goes through a logarithm, which 0 has not.
+// The C library's cpow uses a logarithm, which is undefined at 0.
 SHLO_INLINE c128 pow_one(c128 a, c128 b) {
   typedef _Complex double C;
   if (b.re == 0 && b.im == 0) return {1, 0};
@@ -203,7 +204,7 @@ SHLO_INLINE Complex<D> pow_f64(Complex<D> a, Complex<D> b) {
   return unless(not_true(right), exp_f64(exponent), pow_one, a, b);
 }
 
-// The root of the modulus, at a third of the angle; of 0 and of what is not finite as pow has it.
+// The root of the modulus, at a third of the angle; for 0 and non-finite numbers as pow.
 template <bool Narrow, class D>
 SHLO_INLINE Complex<D> cbrt_f64(Complex<D> z) {
   const D size = Narrow ? sqrt_((D)(z.re * z.re + z.im * z.im)) : abs_(z), root = cbrt_f64(size);
@@ -248,7 +249,7 @@ SHLO_INLINE Complex<R> atan2_(Complex<R> y, Complex<R> x) {
   return over_i(log_(Complex<R>{x.re - y.im, x.im + y.re} / sqrt_(x * x + y * y)));
 }
 
-// Of vectors; math/complex_functions.h has them for one number.
+// Vector versions; the scalar ones are in math/complex_functions.h.
 SHLO_INLINE c64v sinh_(c64v z) { return complex_in_double([](auto x) { return sinh_f64(x); }, z); }
 SHLO_INLINE c128v sinh_(c128v z) { return complex_in_double([](auto x) { return sinh_f64(x); }, z); }
 SHLO_INLINE c64v cosh_(c64v z) { return complex_in_double([](auto x) { return cosh_f64(x); }, z); }

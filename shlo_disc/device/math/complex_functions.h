@@ -2,8 +2,8 @@
 #pragma once
 #include "math/polynomial.h"
 
-// What functions are of infinite parts and of NaN, is as in XLA on the CPU (docs/reference/accuracy.md): where C99 (Annex G) knows a
-// limit, as of exp(-inf + i inf), which is 0 there, an infinite angle or a NaN makes both parts NaN.
+// Results for infinite parts and NaN are as in XLA on the CPU (docs/reference/accuracy.md): where C99 (Annex G) defines
+// a limit, such as 0 for exp(-inf + i inf), an infinite angle or a NaN makes both parts NaN.
 
 // W. Hull, Th. Fairgrieve, P. Tang, Implementing the complex arcsine and arccosine functions using exception handling,
 // ACM Trans. Math. Softw. 23 (1997): with w = (d, l), asin(x + i y) = (atan2(x, d), l with the sign of y) and
@@ -15,7 +15,7 @@ SHLO_INLINE c128 asin_acos_kernel_(c128 z) {
     const double a = x * 0x1p-600, b = y * 0x1p-600;
     return {y, 0.5 * log_(a * a + b * b) + 601 * 0.6931471805599453};
   }
-  if (y <= abs_(x - 1) * 0x1p-54) {  // the squares of y may vanish
+  if (y <= abs_(x - 1) * 0x1p-54) {  // the square of y may vanish
     const double root = sqrt_(abs_(x - 1)) * sqrt_(x + 1);
     if (x < 1) return {root, y / root};
     if (x == 1) return {0, 0};
@@ -74,7 +74,7 @@ SHLO_INLINE c128 atan_(c128 z) {  // -i atanh(i z)
 SHLO_INLINE c128 sinh_(c128 z) {
   if (endless(z.im)) return not_a_number();
   if (z.im == 0) return {sinh_(z.re), z.im};
-  const bool large = abs_(z.re) > 700;  // a product may be finite though the exponential is not
+  const bool large = abs_(z.re) > 700;  // the product may be finite where the exponential is not
   const double x = large ? z.re * 0.5 : z.re, again = large ? 2 * cosh_(x) : 1;
   const double real = z.re == 0 ? z.re : sinh_(x) * cos_(z.im) * again;
   return {real, cosh_(x) * sin_(z.im) * again};

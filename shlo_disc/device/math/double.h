@@ -1,4 +1,4 @@
-// Functions of doubles by polynomials, for a D that is one double or a register of eight. Arguments are reduced, and the
+// Polynomial functions of doubles; D is one double or a register of eight. Arguments are reduced, and the
 // terms ordered, as in fdlibm (Sun Microsystems, 1993); the polynomials are in math/coefficients.h.
 // Part of the vocabulary described in values/vec.h.
 #pragma once
@@ -31,14 +31,14 @@ SHLO_INLINE D scale_f64(D x, D n) {
   if constexpr (same<D, f64h>) return __builtin_ia32_scalefpd512_mask(x, n, x, (uint8_t)-1, 4);
 #endif
   typedef sint_t<D> I;
-  typedef uint_t<D> U;  // NaNs leave numbers that may not be shifted with a sign
+  typedef uint_t<D> U;  // for NaNs, i is arbitrary, and signed shifts could overflow
   I i = whole_bits(n), half = i >> 1;
   return x * as<D>((U)((U)(half + 1023) << 52)) * as<D>((U)((U)(i - half + 1023) << 52));
 }
 
 // ---- exponentials ----------------------------------------------------------------------------------------------------
 
-// exp(x + lost) = 2^n (1 + r + tail + rest), |r| <= ln(2)/2; `rest`: what r has lost.
+// exp(x + lost) = 2^n (1 + r + tail + rest), |r| <= ln(2)/2; `rest`: rounding error of r.
 template <class D>
 struct Exponential {
   D n, r, tail, rest;
@@ -69,7 +69,7 @@ SHLO_INLINE D expm1_f64(D x) {
   D y = (p * half + (half - 0.5)) * 2.0;
   return e.n == splat<D>(0) ? (x == splat<D>(0) ? x : p) : y;
 }
-// exp of what was split, without 2^n, to some 57 bits.
+// exp of the split argument, without 2^n, to some 57 bits.
 template <class D>
 SHLO_INLINE Parts<D> exp_parts(Exponential<D> e) {
   Parts<D> sum = sum_of_parts(splat<D>(1), e.r);
@@ -116,7 +116,7 @@ SHLO_INLINE D cosh_f64(D x) {
   return e + 0.25 / e;
 }
 
-// A third of the exponent, a polynomial to 23 bits, and a step of Newton's, exact but for its end (FreeBSD, s_cbrt.c).
+// A third of the exponent, a polynomial to 23 bits, and a Newton step, exact but for its end (FreeBSD, s_cbrt.c).
 template <class D>
 SHLO_INLINE D cbrt_f64(D x) {
   typedef sint_t<D> I;
@@ -136,7 +136,7 @@ SHLO_INLINE D cbrt_f64(D x) {
 
 // ---- logarithms ------------------------------------------------------------------------------------------------------
 
-// log(2^k (1 + f)) for x = 2^k (1 + f) in the range of 1 + f from sqrt(1/2); `more` is added to the small terms.
+// log(x), x = 2^k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2); `more` is added to the small terms.
 template <class D>
 SHLO_INLINE D log_with(D x, D more) {
   typedef sint_t<D> I;
@@ -156,7 +156,7 @@ SHLO_INLINE D log_f64(D x) {
   y = x >= zero ? y : splat<D>(nan_f64());
   return x == infinity ? x : y;
 }
-// log(u) + c / u, where c is what the sum u = 1 + x has lost.
+// log(u) + c / u, where c is the rounding error of u = 1 + x.
 template <class D>
 SHLO_INLINE D log1p_f64(D x) {
   D u = x + 1.0, infinity = splat<D>(inf_f64()), one = splat<D>(1);
@@ -190,12 +190,13 @@ SHLO_INLINE D atanh_f64(D x) {
 
 // ---- circles ---------------------------------------------------------------------------------------------------------
 
-// x = n pi/2 + r, |r| <= pi/4, and what r has lost; |x| <= SHLO_EXACT_TURNS: n times each part of pi/2 is exact.
+// x = n pi/2 + r, |r| <= pi/4, and the rounding error of r; |x| <= SHLO_EXACT_TURNS: n times each part of pi/2 is
+// exact.
 constexpr double SHLO_EXACT_TURNS = 1e6;
 template <class D>
 struct Turned {
   sint_t<D> n;
-  D sine, cosine, sine_lost, cosine_lost;  // of r, rounded, and what rounding them has lost
+  D sine, cosine, sine_lost, cosine_lost;  // of r, rounded, and their rounding errors
 };
 template <class D>
 SHLO_INLINE Turned<D> turned(D x) {
@@ -258,7 +259,7 @@ template <class D>
 SHLO_INLINE D atan2_f64(D y, D x) {
   D a = abs_(y), b = abs_(x), infinity = splat<D>(inf_f64()), zero = splat<D>(0), one = splat<D>(1);
   auto endless = (a == infinity) | (b == infinity);
-  // Neither may overflow nor vanish on the way; of infinities, and of two zeros, only the signs count.
+  // Scaled, so that no product overflows or vanishes; of infinities, and of two zeros, only the signs count.
   D large = a > b ? a : b, up = large > splat<D>(0x1p+1000) ? splat<D>(0x1p-60) : one;
   up = large < splat<D>(0x1p-900) ? splat<D>(0x1p+120) : up;
   a = endless ? (a == infinity ? one : zero) : (D)(a * up);
@@ -268,7 +269,7 @@ SHLO_INLINE D atan2_f64(D y, D x) {
   found = signed_like(found, y);
   return ((x == x) & (y == y)) ? found : (D)(x + y);
 }
-// asin(x) = x + x z p(z), z = x^2; from 1/2 on, by the angle of half the distance from 1.
+// asin(x) = x + x z p(z), z = x^2; above 1/2, by z = (1 - |x|) / 2, half the distance from 1.
 template <class D>
 SHLO_INLINE D asin_f64(D x) {
   D a = abs_(x);
@@ -294,8 +295,8 @@ SHLO_INLINE D acos_f64(D x) {
 
 // ---- the error function ----------------------------------------------------------------------------------------------
 
-// erfc(a) for a >= 0.45: after M. Shepherd and J. Laframboise, Mathematics of Computation 36 (1981). exp(-a^2) is that of
-// an exact product of 26 digits, and of the rest.
+// erfc(a) for a >= 0.45: after M. Shepherd and J. Laframboise, Mathematics of Computation 36 (1981). In exp(-a^2), a^2
+// is split into an exact product of 26-bit numbers, and the rest.
 template <class D>
 SHLO_INLINE D erfc_tail(D a) {
   a = a > splat<D>(28) ? splat<D>(28) : a;

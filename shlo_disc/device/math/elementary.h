@@ -1,10 +1,10 @@
-// Elementary functions of both floats: polynomials; the C library for what is huge or rare.
+// Elementary functions of f32 and f64: polynomials; the C library for huge or rare arguments.
 // Part of the vocabulary described in values/vec.h. docs/reference/accuracy.md has the errors.
 #pragma once
 #include "math/power.h"
 #include "math/single.h"
 
-// Computed in double and rounded, which is right but for one result in millions.
+// Computed in double and rounded: correctly rounded except for one result in millions.
 template <class V, class Fn>
 SHLO_INLINE V in_double(V v, Fn fn) {
   if constexpr (same<V, double>) return fn(v);
@@ -20,7 +20,7 @@ SHLO_INLINE V in_double(V a, V b, Fn fn) {
   else return to_f32(in_double(to_f64(a), to_f64(b), fn));
 }
 
-// The C library's function of angles so large that `y` is not right; out of the loops that this is part of.
+// The C library's function for angles so large that `y` is not accurate; not inlined into the enclosing loops.
 template <class E>
 static __attribute__((noinline, cold)) void each_of(E* x, int n, E (*function)(E)) {
   for (int i = 0; i < n; i++) x[i] = function(x[i]);

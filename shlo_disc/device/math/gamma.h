@@ -2,13 +2,13 @@
 #pragma once
 #include "math/parts.h"
 
-// Where x < 0 the sines of pi |x|: of the distance from the nearest whole number, which is exact.
+// Argument reduction for sin(pi |x|), x < 0: the signed distance from the nearest whole number, which is exact.
 template <class D>
 SHLO_INLINE D from_whole(D a) {
   return a - round_even(a);
 }
 
-// lgamma(-a), a > 0, is that of gamma(y) / (a (a - 1) .. g), g the distance from a pole: y = 1 + g, or, beyond the
+// lgamma(-a), a > 0, is log |gamma(y) / (a (a - 1) .. g)|, g the distance from a pole: y = 1 + g or, beyond the
 // pole, 2 - g, divided by 1 - g too. Near a root below -2 the logarithms cancel, and are computed to 100 bits.
 template <class D>
 SHLO_OUTLINE D lgamma_of_negative(D a) {
@@ -41,7 +41,7 @@ SHLO_OUTLINE D lgamma_of_negative(D a) {
   return g == zero ? splat<D>(inf_f64()) : (D)(found.head + found.rest);
 }
 // lgamma(y) on [1, 3] is (y - 1) (y - 2) p(y); elsewhere below 8 by the recurrence, from there on Stirling's series.
-// `Exact`: right to two units near the roots below 0 too.
+// `Exact`: within two ulps also near the roots below 0.
 template <bool Exact, class D>
 SHLO_OUTLINE D lgamma_d(D x) {
   D a = abs_(x), one = splat<D>(1), product = one, down = splat<D>(2);
@@ -62,7 +62,7 @@ SHLO_OUTLINE D lgamma_d(D x) {
   near = (near + (below ? (D)-log.head : log.head)) + (below ? (D)-log.rest : log.rest);
   D found = large ? far : near;
   found = a == splat<D>(0) ? splat<D>(inf_f64()) : found;
-  auto negative = x < splat<D>(-0x1p-60);  // nearer to 0, -log |x| is right on either side
+  auto negative = x < splat<D>(-0x1p-60);  // nearer to 0, -log |x| is accurate for both signs
   if (some(negative)) {
     if constexpr (Exact) {
       D below_zero = lgamma_of_negative(negative ? a : one);
@@ -76,7 +76,7 @@ SHLO_OUTLINE D lgamma_d(D x) {
   return a - a == splat<D>(0) ? found : a;
 }
 
-// pi / tan(pi a), of a's distance past a whole number, by a polynomial p(past^2 - 1/8).
+// pi / tan(pi a), given a's distance past a whole number, by a polynomial p(past^2 - 1/8).
 template <class D, class Polynomial>
 SHLO_INLINE Parts<D> cotangent(D past, Polynomial p) {
   D zero = splat<D>(0);
@@ -106,8 +106,8 @@ SHLO_OUTLINE D full_digamma_of_negative(D a) {
   }));
   return found.head + found.rest;
 }
-// digamma(-a), a >= 2^-60: digamma(3 + a) - 1 / (1 + a) - 1 / (2 + a) + pi / tan(pi a), to some 60 bits; there is a
-// root between any two poles, near which those do not do.
+// digamma(-a), a >= 2^-60: digamma(3 + a) - 1 / (1 + a) - 1 / (2 + a) + pi / tan(pi a), to some 60 bits; this does not
+// suffice near the roots, of which there is one between any two poles.
 template <class D>
 SHLO_OUTLINE D digamma_of_negative(D a) {
   Parts<D> w = sum_of_any(a, splat<D>(2.5)), turn = cotangent(from_whole(a), [](Parts<D> t) {
@@ -123,7 +123,7 @@ SHLO_OUTLINE D digamma_of_negative(D a) {
   return some(small) ? (small ? full_digamma_of_negative(small ? a : splat<D>(1)) : near) : near;
 }
 // digamma(y) on [1, 5/2] is (y - root) p(y); below by the recurrence, above log(w) and a series of w = y - 1/2 (which has
-// even powers only). `Exact`: right to two units near the roots below 0 too.
+// even powers only). `Exact`: within two ulps also near the roots below 0.
 template <bool Exact, class D>
 SHLO_OUTLINE D digamma_d(D x) {
   D a = abs_(x), one = splat<D>(1), zero = splat<D>(0);
@@ -149,13 +149,13 @@ SHLO_OUTLINE D digamma_d(D x) {
   return pole ? splat<D>(nan_f64()) : found;
 }
 
-// a^-x for a > 0; `Exact`: as exact as the C library's, else with the error of a product in the exponent.
+// a^-x for a > 0; `Exact`: as accurate as the C library's, else with the rounding error of a product in the exponent.
 template <bool Exact, class D>
 SHLO_INLINE D inverse_power(D a, D x) {
   if constexpr (Exact) return pow_(a, (D)-x);
   else return a == splat<D>(1) ? a : exp_((D)(-x * log_(a)));
 }
-// (q + k)^-x; what the sum loses counts x times.
+// (q + k)^-x, corrected for the rounding of q + k, which counts x times.
 template <bool Exact, class D>
 SHLO_INLINE Parts<D> inverse_power(D q, double k, D x) {
   D zero = splat<D>(0);
@@ -166,7 +166,7 @@ SHLO_INLINE Parts<D> inverse_power(D q, double k, D x) {
     return {power, abs_(more) < splat<D>(inf_f64()) ? (D)-more : zero};
   }
 }
-// The sum of terms of a zeta function; `Exact`: of what their additions lose too, if all is finite.
+// The sum of terms of a zeta function; `Exact`: compensated for the rounding of additions, if finite.
 template <bool Exact, class D>
 SHLO_INLINE Parts<D> sum_of_terms(Parts<D> a, Parts<D> b) {
   if constexpr (!Exact) return {(D)(a.head + b.head), a.rest};
@@ -175,7 +175,7 @@ SHLO_INLINE Parts<D> sum_of_terms(Parts<D> a, Parts<D> b) {
     return {sum.head, sum.rest - sum.rest == splat<D>(0) ? sum.rest : splat<D>(0)};
   }
 }
-// zeta(x, q) for x > 1, q > 0: ten terms, and the rest by Euler and Maclaurin's formula (Cephes, zeta.c).
+// zeta(x, q) for x > 1, q > 0: ten terms, and the rest by the Euler-Maclaurin formula (Cephes, zeta.c).
 template <bool Exact, class D>
 SHLO_OUTLINE Parts<D> zeta_of_positive(D x, D q) {
   D zero = splat<D>(0);
@@ -196,7 +196,7 @@ SHLO_OUTLINE Parts<D> zeta_of_positive(D x, D q) {
   return chosen(abs_(power.head) <= abs_(sum.head) * 0x1p-54, sum, sum_of_terms<Exact>(sum, rest));
 }
 // q < 0, x whole: the terms of q + k < 0 are those of zeta(x, ceil(q) - q) - zeta(x, 1 - q). If x is odd they cancel with
-// the first terms above 0, so the ten largest of both are combined one by one. Elsewhere as SciPy has it.
+// the first terms above 0, so the ten largest of both are combined one by one. Otherwise as in SciPy.
 template <bool Exact, class D>
 SHLO_OUTLINE Parts<D> zeta_parts(D x, D q) {
   D zero = splat<D>(0), one = splat<D>(1), ten = splat<D>(10), nan = splat<D>(nan_f64()), infinity = splat<D>(inf_f64());
@@ -210,7 +210,7 @@ SHLO_OUTLINE Parts<D> zeta_parts(D x, D q) {
     Parts<D> to = zeta_of_positive<Exact>(x, (D)(one - q));
     for (int k = 0; k < 10; k++) {
       Parts<D> a = inverse_power<Exact>(above, (double)k, x), b = inverse_power<Exact>(below, (double)k, x);
-      // of two infinite terms that is larger which is nearer to 0
+      // of two infinite terms, the one whose base is nearer to 0 is larger
       D larger = above < below ? infinity : above > below ? (D)-infinity : zero;
       D alike = a.head == infinity ? larger : zero;
       Parts<D> apart = chosen(a.head == b.head, Parts<D>{alike, zero}, sum_of_terms<Exact>(a, -b));

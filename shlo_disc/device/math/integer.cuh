@@ -2,7 +2,7 @@
 #pragma once
 #include "values/convert.cuh"
 
-// Not in int, which could overflow; complex numbers have operators of their own.
+// Unsigned, because int could overflow; complex numbers have their own operators.
 #define SHLO_WRAPPING(name, op, logic)                                            \
   template <class T>                                                              \
   SHLO_DEVICE T name(T a, T b) {                                                  \
@@ -19,7 +19,7 @@ SHLO_DEVICE T neg_(T a) {
   else return sub_(T(0), a);
 }
 
-// IEEE 754's maximum and minimum: a NaN if there is one, and -0 is smaller than +0.
+// IEEE 754's maximum and minimum: NaN if either operand is NaN, and -0 < +0.
 template <class A, class B>
 SHLO_DEVICE common_t<A, B> max_(A x, B y) {
   typedef common_t<A, B> T;
@@ -74,7 +74,7 @@ SHLO_DEVICE T rem_(T a, T b) {
   else return b == 0 ? a : sub_(a, mul_(div_(a, b), b));
 }
 
-// Division of sizes and indices rounds down; by zero it is zero, because then there is no element to compute.
+// Division of sizes and indices rounds down; division by zero gives zero, because then there is no element to compute.
 template <class A, class B>
 SHLO_DEVICE common_t<A, B> floordiv(A x, B y) {
   const common_t<A, B> a = x, b = y;

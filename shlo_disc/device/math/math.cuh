@@ -40,7 +40,7 @@ SHLO_DEVICE float pow_(float a, float b) { return powf(a, b); }
 SHLO_DEVICE double pow_(double a, double b) { return pow(a, b); }
 template <class T> SHLO_DEVICE T pow_(T a, T b) { return power(a, b); }
 
-// ---- what the C library of a GPU lacks, or has with larger errors ----------------------------------------------------
+// ---- functions that CUDA's math library lacks, or has with larger errors --------------------------------------------
 
 template <class D> using elem_t = D;
 template <class D> SHLO_DEVICE D splat(D x) { return x; }

@@ -1,6 +1,6 @@
-// Numbers of more than 53 bits, as a sum of two doubles: where a last rounding, or a difference, would cost accuracy.
-// fma_, of the target's vocabulary, is a * b + c rounded once, and takes products apart.
-// What has two arguments in parts is exact to some 100 bits (T. Dekker, Numerische Mathematik 18, 1971).
+// Double-double arithmetic: numbers of more than 53 bits as a sum of two doubles, where a last rounding, or a
+// difference, would cost accuracy. fma_, of the target's vocabulary, is a * b + c rounded once; it gives the error of a
+// product. Functions of two arguments in parts are exact to some 100 bits (T. Dekker, Numerische Mathematik 18, 1971).
 #pragma once
 #include "math/polynomial.h"
 
@@ -8,7 +8,7 @@ template <class D>
 struct Parts {
   D head, rest;
 };
-// The sum of two, of which `a` is not the smaller.
+// The sum of two numbers with |a| >= |b|.
 template <class D>
 SHLO_INLINE Parts<D> sum_of_parts(D a, D b) {
   D head = a + b;
@@ -53,19 +53,19 @@ SHLO_INLINE Parts<D> quotient_of_parts(Parts<D> over, Parts<D> under) {
   D inverse = 1.0 / under.head, near = over.head * inverse;
   return {near, (D)((fma_((D)-near, under.head, over.head) + (over.rest - near * under.rest)) * inverse)};
 }
-// A quotient whose last rounding is almost the only one.
+// A quotient in which the last rounding dominates the error.
 template <class D>
 SHLO_INLINE D quotient(Parts<D> over, Parts<D> under) {
   Parts<D> found = quotient_of_parts(over, under);
   return found.head + found.rest;
 }
-// A polynomial whose constant, in two parts, is most of it.
+// A polynomial dominated by its constant, which is in two parts.
 template <class D, class... More>
 SHLO_INLINE Parts<D> horner_parts(D x, double rest, double constant, More... more) {
   D rise = horner(x, more...), head = fma_(rise, x, splat<D>(constant));
   return {head, (D)(fma_(rise, x, (D)(constant - head)) + rest)};
 }
-// A polynomial to some 100 bits: coefficients in two parts, and `end`, the sum of those that need but one.
+// A polynomial to some 100 bits: coefficients in two parts, and `end`, the sum of the terms that need only one.
 template <class D>
 SHLO_INLINE Parts<D> long_horner(Parts<D>, D end) {
   return {end, splat<D>(0)};

@@ -1,4 +1,4 @@
-// Polynomials, and functions of doubles for both targets: a D is a double, or as many as one register holds.
+// Polynomials, and functions of doubles for both targets: D is a double, or a register of doubles.
 // They use the vocabulary of the target that includes them (values/vec.h, call/shlo.cuh).
 #pragma once
 #include "math/coefficients.h"

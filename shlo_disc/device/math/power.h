@@ -36,7 +36,7 @@ SHLO_INLINE D size_of_power_of_singles(D a, D y) {
   D n = nearest_whole((D)(x * 1.4426950408889634)), r = x - n * 0.6931471805599453;
   return scale_f64<D>((D)(r * r * horner(r, SHLO_EXP_SINGLE) + r + 1.0), n);
 }
-// As IEEE 754's pow; `size` computes a^y for 0 < a < inf.
+// IEEE 754's pow; `size` computes a^y for 0 < a < inf.
 template <class D, class Size>
 SHLO_INLINE D power_with(D x, D y, Size size) {
   D a = abs_(x), zero = splat<D>(0), one = splat<D>(1), infinity = splat<D>(inf_f64()), half = y * 0.5;

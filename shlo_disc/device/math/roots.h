@@ -1,5 +1,5 @@
-// Rounding to whole numbers, square roots, fused products, finite numbers: one instruction each. Part of the vocabulary
-// described in values/vec.h.
+// Rounding to whole numbers, square roots, FMA, finiteness: one instruction each. Part of the vocabulary described in
+// values/vec.h.
 #pragma once
 #include "math/integer.h"
 

@@ -1,4 +1,4 @@
-// Functions of f32 by polynomials, one or 16 at a time. Part of the vocabulary described in values/vec.h.
+// Polynomial functions of f32, scalar or 16 lanes. Part of the vocabulary described in values/vec.h.
 #pragma once
 #include "math/double.h"
 
@@ -12,7 +12,7 @@ SHLO_INLINE F scale(F x, F n) {
   if constexpr (same<F, f32v>) return __builtin_ia32_scalefps512_mask(x, n, x, (uint16_t)-1, 4);
 #endif
   typedef sint_t<F> I;
-  typedef uint_t<F> U;  // NaNs leave numbers that may not be shifted with a sign
+  typedef uint_t<F> U;  // for NaNs, i is arbitrary, and signed shifts could overflow
   I i = bits_above((F)(n + 12582912.f), 0x4B400000), half = i >> 1;  // 1.5 * 2^23: its low bits hold n
   return x * as<F>((U)((U)(half + 127) << 23)) * as<F>((U)((U)(i - half + 127) << 23));
 }
@@ -38,9 +38,10 @@ SHLO_INLINE F exp_tail(F r) {
   return p * r + 5.0000001201e-1f;
 }
 #ifdef SHLO_AVX512
-// exp(x) = 2^floor(n) 2^(n - floor(n)) exp(r), n a number of sixteenths, |r| <= ln(2)/32: a register holds the powers, and
-// the polynomial needs three terms less. 9 instructions of multipliers instead of 13: not x is limited (twice), but r (once,
-// which loses its NaNs): n, which is not, scales whatever is between 1 and 6 to 0 or infinity, and makes NaNs of itself.
+// exp(x) = 2^floor(n) 2^(n - floor(n)) exp(r), n a multiple of 1/16, |r| <= ln(2)/32: a register holds the powers, and
+// the polynomial needs three terms less. 9 instructions on the multipliers instead of 13: r is clamped (once, which
+// drops NaNs) instead of x (twice). n is not clamped: it scales any number between 1 and 6 to 0 or infinity, and
+// propagates NaN.
 constexpr float SHLO_EXP_16[16] = {1.f, 1.04427373f, 1.09050775f, 1.13878858f, 1.18920708f, 1.24185777f,
                                    1.29683959f, 1.35425556f, 1.41421354f, 1.47682619f, 1.54221082f, 1.61049032f,
                                    1.68179286f, 1.75625217f, 1.8340081f, 1.91520655f};  // 2^(k / 16)
@@ -56,7 +57,7 @@ SHLO_INLINE F exp_f32(F x) {
   r = r + n * 2.12194440e-4f;
   if constexpr (!is_scalar<F>) r = no_larger_than_one(r);
   F power = looked_up<F>(SHLO_EXP_16, as<sint_t<F>>(shifted)), p = (r * 1.6666667e-1f + 0.5f) * r + 1.f;
-  if constexpr (is_scalar<F>) n = __builtin_floorf(n);  // lanes are rounded down as they are scaled
+  if constexpr (is_scalar<F>) n = __builtin_floorf(n);  // for vectors, scale rounds n down
   return scale<F>(power + power * (r * p), n);
 }
 #else
@@ -86,7 +87,7 @@ SHLO_INLINE F signed_as(F magnitude, F from) {
   typedef uint_t<F> U;
   return as<F>((U)(as<U>(magnitude) | (as<U>(from) & 0x80000000u)));
 }
-// e / (e + 2), e = exp(2 |x|) - 1: rationals in x^2 are as fast, but lose 6 ulp where they are near 1.
+// e / (e + 2), e = exp(2 |x|) - 1: rational functions of x^2 are as fast, but have errors of 6 ulp near 1.
 template <class F>
 SHLO_INLINE F tanh_f32(F x) {
   F size = at_most(abs_(x), 10.f);
@@ -127,11 +128,11 @@ SHLO_INLINE F log1p_f32(F x) {
   y = ((u - u == zero) & (u != zero)) ? (F)(y + correction) : y;
   return u == one ? x : y;
 }
-// A polynomial about the nearest of 16 numbers; about 0 it is odd, and that of erf(x) - x. In floats erf(4) is 1.
+// A polynomial around the nearest of 16 points; around 0 it is odd, and approximates erf(x) - x. In f32, erf(4) is 1.
 constexpr float SHLO_ERF_0[16] = {SHLO_ERF_PIECES_0}, SHLO_ERF_1[16] = {SHLO_ERF_PIECES_1},
                 SHLO_ERF_2[16] = {SHLO_ERF_PIECES_2}, SHLO_ERF_3[16] = {SHLO_ERF_PIECES_3},
                 SHLO_ERF_4[16] = {SHLO_ERF_PIECES_4}, SHLO_ERF_5[16] = {SHLO_ERF_PIECES_5},
-                SHLO_ERF_LINE[16] = {1};  // not a choice, which would keep gcc from fusing the last product and sum
+                SHLO_ERF_LINE[16] = {1};  // a table, since a select would keep gcc from contracting the last FMA
 template <class F>
 SHLO_INLINE F erf_f32(F x) {
   typedef sint_t<F> I;
@@ -146,7 +147,7 @@ SHLO_INLINE F erf_f32(F x) {
   return signed_as<F>(y, x);
 }
 
-// As in double; the square is an exact product of 12 digits, and the rest.
+// As in double; the square is split into an exact product of 12-bit numbers, and the rest.
 template <class F>
 SHLO_INLINE F erfc_f32(F x) {
   F a = at_most(abs_(x), 10.25f), s = a * a;

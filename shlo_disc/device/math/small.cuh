@@ -1,17 +1,17 @@
 // Floats of 8 bits and fewer, integers of 4 and 2 bits: one byte each. Part of the vocabulary described in
 // call/shlo.cuh.
 //
-// Floats are computed in f32 and rounded after every operation: to nearest, ties to even. What is beyond the largest
-// number becomes infinity (f8E3M4 f8E4M3 f8E5M2), a NaN (FN: 0x7f, with its sign; FNUZ: 0x80, they have no -0), or the
-// largest number (f4E2M1FN f6E2M3FN f6E3M2FN, where a NaN becomes a zero of the other sign). As ml_dtypes converts f32.
+// Floats are computed in f32 and rounded after every operation: to nearest, ties to even. Overflow gives infinity
+// (f8E3M4 f8E4M3 f8E5M2), a NaN (FN: 0x7f, with its sign; FNUZ: 0x80, they have no -0), or the largest number (f4E2M1FN
+// f6E2M3FN f6E3M2FN, where a NaN becomes a zero of the other sign), as in ml_dtypes' conversions from f32.
 // Integers are computed in 8 bits, sign or zero extended, and wrapped after every operation.
 #pragma once
 #include "values/convert.cuh"
 
 enum class Beyond { infinity, nan, one_nan, largest };
 
-// Rounded to odd: a second rounding, to a much narrower type, is then that of the whole number (Boldo and Melquiond,
-// "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008).
+// Rounds to odd: a second rounding, to a much narrower type, then gives the correctly rounded result (Boldo and
+// Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008).
 SHLO_DEVICE float to_f32_odd(double x) {
   const float near = (float)x;
   const double again = near;
@@ -20,7 +20,7 @@ SHLO_DEVICE float to_f32_odd(double x) {
   return as<float>(again != x ? bits | 1 : bits);
 }
 
-// Below the normal numbers, a sum with a number whose last bit is the smallest of the type lets the adder round.
+// Subnormals: adding a number whose last bit is the smallest of the type makes the adder round.
 template <uint32_t exponent, uint32_t mantissa, uint32_t bias, Beyond beyond>
 struct SmallFloat {
   static constexpr uint32_t width = exponent + mantissa, drop = 23 - mantissa;
@@ -51,8 +51,8 @@ struct SmallFloat {
   }
 };
 
-// Powers of two from 2^-127 on, and a NaN: what is not above 0 becomes it, and what is beyond the largest. Ties go
-// up, and so does all between the two smallest.
+// Powers of two from 2^-127 on, and a NaN, which also results from overflow and from numbers <= 0. Ties round up, as do
+// all numbers between the two smallest.
 struct PowersOfTwo {
   static SHLO_DEVICE uint8_t pack(float x) {
     const uint32_t bits = as<uint32_t>(x);
@@ -69,7 +69,7 @@ SHLO_DEVICE E wrap(E x) {
   if constexpr (is_signed<E>) return (E)((E)((uint8_t)x << (8 - Width)) >> (8 - Width));
   else return (E)(x & ((1 << Width) - 1));
 }
-// Integers wrap around; floats are cut off and held at the limits, NaN is 0.
+// Integers wrap around; floats are truncated and saturate, NaN is 0.
 template <class E, int Width, class X>
 SHLO_DEVICE E to_narrow(X x) {
   constexpr E most = E((1 << (is_signed<E> ? Width - 1 : Width)) - 1), least = is_signed<E> ? E(~most) : E(0);

@@ -1,9 +1,9 @@
 // Floats of 8 bits and fewer, integers of 4 and 2 bits: one byte each. Part of the vocabulary described in
 // values/vec.h.
 //
-// Floats are computed in f32 and rounded after every operation: to nearest, ties to even. What is beyond the largest
-// number becomes infinity (f8E3M4 f8E4M3 f8E5M2), a NaN (FN: 0x7f, with its sign; FNUZ: 0x80, they have no -0), or the
-// largest number (f4E2M1FN f6E2M3FN f6E3M2FN, where a NaN becomes a zero of the other sign). As ml_dtypes converts f32.
+// Floats are computed in f32 and rounded after every operation: to nearest, ties to even. Overflow gives infinity
+// (f8E3M4 f8E4M3 f8E5M2), a NaN (FN: 0x7f, with its sign; FNUZ: 0x80, they have no -0), or the largest number (f4E2M1FN
+// f6E2M3FN f6E3M2FN, where a NaN becomes a zero of the other sign), as in ml_dtypes' conversions from f32.
 // Integers are computed in 8 bits, sign or zero extended, and wrapped after every operation.
 #pragma once
 #include "math/integer.h"
@@ -12,8 +12,8 @@ enum class Beyond { infinity, nan, one_nan, largest };
 
 template <class T> struct SmallFloat {};
 
-// Rounded to odd: a second rounding, to a much narrower type, is then that of the whole number (Boldo and Melquiond,
-// "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008).
+// Rounds to odd: a second rounding, to a much narrower type, then gives the correctly rounded result (Boldo and
+// Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008).
 template <class D>
 SHLO_INLINE like_t<D, float> to_f32_odd(D x) {
   typedef like_t<D, float> F;
@@ -25,7 +25,7 @@ SHLO_INLINE like_t<D, float> to_f32_odd(D x) {
   return as<F>(select(ne(again, x), (U)(bits | 1), bits));
 }
 
-// Below the normal numbers, a sum with a number whose last bit is the smallest of T lets the adder round.
+// Subnormals: adding a number whose last bit is the smallest of T makes the adder round.
 template <class T, class F>
 SHLO_INLINE like_t<F, uint8_t> pack_float(F x) {
   typedef SmallFloat<T> S;
@@ -69,8 +69,8 @@ SHLO_INLINE like_t<X, float> unpack_float(X bits) {
   return as<F>(found);
 }
 
-// Powers of two from 2^-127 on, and a NaN: what is not above 0 becomes it, and what is beyond the largest. Ties go
-// up, and so does all between the two smallest.
+// Powers of two from 2^-127 on, and a NaN, which also results from overflow and from numbers <= 0. Ties round up, as do
+// all numbers between the two smallest.
 struct f8E8M0FNU {
   uint8_t bits;
 };
@@ -99,7 +99,7 @@ SHLO_INLINE X wrap(X x) {
   if constexpr (E(-1) > E(0)) return x & E((1 << Width) - 1);
   else return (X)((X)((U)x << (elem_t<U>)(8 - Width)) >> (E)(8 - Width));
 }
-// Integers wrap around; floats are cut off and held at the limits, NaN is 0.
+// Integers wrap around; floats are truncated and saturate, NaN is 0.
 template <class E, int Width, class X>
 SHLO_INLINE like_t<X, E> to_narrow(X x) {
   typedef like_t<X, E> V;

@@ -1,5 +1,5 @@
-// The inverse of erf, and the scaled Bessel function I1: of doubles, or vectors of them. `SHLO_BY_DOUBLE` makes of such a
-// function one of all floats, on each target.
+// The inverse of erf, and the scaled Bessel function I1, of doubles or vectors of them. `SHLO_BY_DOUBLE` extends such a
+// function to all floats, on each target.
 #pragma once
 #include "math/parts.h"
 
@@ -22,7 +22,7 @@ SHLO_OUTLINE D erf_inv_d(D x) {
 }
 SHLO_BY_DOUBLE(erf_inv_, erf_inv_d)
 
-// exp(-|x|) I1(x), in two ranges as in Cephes, i1.c; in the first as a quotient whose p changes little.
+// exp(-|x|) I1(x), in two ranges as in Cephes, i1.c; in the first a quotient whose p varies little.
 template <class D>
 SHLO_OUTLINE D bessel_i1e_d(D x) {
   D a = abs_(x), eight = splat<D>(8);

@@ -12,7 +12,7 @@ SHLO_DEVICE E truncate(F x) {
   return x >= above ? most : x < below ? least : whole;
 }
 
-// A real number as complex has no imaginary part; a complex number as real loses it.
+// Real to complex: the imaginary part is 0. Complex to real: the imaginary part is dropped.
 template <class E, class X>
 SHLO_DEVICE E convert(X x) {
   if constexpr (is_complex<X> && is_complex<E>) return E{(decltype(E::re))x.re, (decltype(E::re))x.im};

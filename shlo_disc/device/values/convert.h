@@ -8,7 +8,7 @@
 template <class E, class F>
 SHLO_INLINE auto truncate(F x) {
   typedef elem_t<F> R;
-  constexpr bool is_wide = sizeof(E) == sizeof(R) && E(-1) > E(0);  // needs all bits of an unsigned integer
+  constexpr bool is_wide = sizeof(E) == sizeof(R) && E(-1) > E(0);  // needs the full unsigned range
   constexpr int digits = sizeof(E) * 8 - (E(-1) < E(0));
   constexpr R above = R(2) * R(uint64_t(1) << (digits - 1)), below = E(-1) < E(0) ? -above : R(0);
   constexpr E most = E(E(-1) < E(0) ? ~(uint64_t(1) << digits) : ~uint64_t(0)), least = E(~most);
@@ -24,7 +24,7 @@ SHLO_INLINE auto truncate(F x) {
     return x < below ? splat<I>((elem_t<I>)least) : whole;
   }
 }
-// 16 lanes of at most 32 bits -> two halves of 64.
+// 16 lanes of at most 32 bits -> two registers of 64-bit lanes.
 template <class E, class V>
 SHLO_INLINE Pair<lanes_t<E, 8>> widen(V v) {
   typedef lanes_t<E, 8> H;
@@ -127,7 +127,7 @@ SHLO_INLINE like_t<X, float> bits_f16(X bits) {
   typedef like_t<X, float> F;
   typedef uint_t<F> U;
   U wide = convert<uint32_t>(bits), size = wide & 0x7fffu, sign = (wide & 0x8000u) << 16;
-  F normal = as<F>((U)(size << 13)) * 5.192296858534828e33f;  // 2^112 moves the exponent's bias; exact
+  F normal = as<F>((U)(size << 13)) * 5.192296858534828e33f;  // 2^112 adjusts the exponent's bias; exact
   U magnitude = size >= splat<U>(0x7c00) ? (U)(size << 13 | 0x7f800000u) : as<U>(normal);
   return as<F>((U)(magnitude | sign));
 }

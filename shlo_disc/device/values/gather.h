@@ -1,4 +1,4 @@
-// Elements that do not follow each other: strided, and anywhere.
+// Non-contiguous elements: strided, and at arbitrary places.
 #pragma once
 #include "values/lookup.h"
 
@@ -17,7 +17,7 @@ SHLO_INLINE B collect(const T* p, At at) {
              raw(p[at(12)]), raw(p[at(13)]), raw(p[at(14)]), raw(p[at(15)])};
   }
 }
-// The same where only the first n lanes matter: of the first 4 or 8, if these are all; lanes that are left out are 0.
+// The same if only the first n lanes are needed: reads the first 4, 8 or 16; the others are 0.
 template <class B, class T, class At>
 SHLO_INLINE B collect_n(const T* p, At at, int64_t n) {
   if (n > 8) return collect<B>(p, at);
@@ -33,7 +33,7 @@ SHLO_INLINE B collect_n(const T* p, At at, int64_t n) {
   }
 }
 
-// Lanes that are anywhere.
+// Arbitrary places; lanes from n on are 0.
 template <class T>
 SHLO_INLINE loaded_t<T> gather(const T* p, i64v index, int64_t n) {
   if (n == 0) return unpack<T>(bytes_t<T>{});
@@ -42,10 +42,11 @@ SHLO_INLINE loaded_t<T> gather(const T* p, i64v index, int64_t n) {
   return unpack<T>(n < 16 ? keep_n(bytes, n, bytes_t<T>{}) : bytes);
 }
 
-// ---- near each other: whole registers are loaded, and their lanes permuted -------------------------------------------
+// ---- nearby places: whole registers are loaded, and their lanes permuted
+// ---------------------------------------------
 
-// Where lanes load, relative to a pointer: first + lane[i], 0 <= lane[i] < span, at most 128. Of the registers that hold
-// the span the last one is loaded under `mask`.
+// The places that lanes load, relative to a pointer: first + lane[i], 0 <= lane[i] < span, at most 128. The last of the
+// registers that cover the span is loaded under `mask`.
 template <class H>
 struct Near {
   typedef elem_t<sint_t<H>> E;
@@ -55,7 +56,7 @@ struct Near {
   int64_t first, span;
   uint64_t mask;
 };
-// `lane` are as many numbers as H has.
+// `lane` has as many elements as H.
 template <class H>
 SHLO_INLINE Near<H> near_of(sint_t<H> lane, int64_t first, int64_t span) {
   Near<H> found = {{}, first, span, span > 0 ? ~(uint64_t)0 >> (63 - (span - 1) % Near<H>::COUNT) : 0};
@@ -79,7 +80,7 @@ SHLO_INLINE R load_register(const void* p, uint64_t mask) {
   else
     return (R)__builtin_ia32_loaddquqi512_mask(Address{p}, lanes_t<char, 64>{}, mask);
 }
-// The elements of a register of lanes; what lanes hold that nothing is found for is anything.
+// The elements of a register of lanes; lanes without a place are unspecified.
 template <class H>
 SHLO_INLINE H pick(const void* start, const Near<H>& near) {
   typedef typename Near<H>::Register R;
@@ -116,7 +117,8 @@ template <class B> constexpr bool permutes = false;
 template <class H> SHLO_INLINE H pick(const void*, const Near<H>&) { return H{}; }
 #endif
 
-// The places of 16 lanes relative to a pointer, a bit in `held` for each that is there; the others are at one of these.
+// The places of 16 lanes relative to a pointer. `held` has a bit for each active lane; the others duplicate an active
+// one.
 struct Held {
   i64v at;
   uint32_t held;
@@ -137,7 +139,7 @@ SHLO_INLINE bool spans(const Places<B>& places, int64_t most) {
 }
 template <class B>
 SHLO_INLINE bool is_near(const Places<B>& places) { return spans(places, 128); }
-// Whether one register holds all that a register of lanes loads.
+// Whether the elements of each register of lanes lie within one register of memory.
 template <class B>
 SHLO_INLINE bool is_in_register(const Places<B>& places) { return spans(places, 64 / sizeof(elem_t<B>)); }
 template <class H>
@@ -191,7 +193,7 @@ SHLO_INLINE B near_bytes(const void* p, const Places<B>& places) {
   if constexpr (is_pair<B>) return {as<decltype(B::lo)>(pick(p, places.lo)), as<decltype(B::lo)>(pick(p, places.hi))};
   else return pick(p, places.near);
 }
-// p[places]: what absent lanes hold is anything that the others do, or 0.
+// p[places]: an absent lane holds the value of any active lane, or 0.
 template <class T, class B>
 SHLO_INLINE loaded_t<T> load_at(const T* p, const Places<B>& places) {
   if (is_near(places)) return unpack<T>(near_bytes(p, places));
@@ -227,13 +229,13 @@ SHLO_INLINE void store_stride_bool(uint8_t* p, int64_t stride, maskv v, int64_t 
 
 // ---- lanes over a table ----------------------------------------------------------------------------------------------
 
-// What a table keeps of a constant.
+// The type of T in a table: without const.
 template <class T> struct Kept { typedef T type; };
 template <class T> struct Kept<const T> { typedef T type; };
 template <class T> using kept_t = typename Kept<T>::type;
 
-// Which of the lanes in `held` are at points that `of(row, column)` chooses; lanes are points e .. e + 15 of rows of
-// `width` columns.
+// The lanes in `held` at points for which `of(row, column)` holds; lanes are points e .. e + 15 of rows of `width`
+// columns.
 template <class F>
 SHLO_INLINE uint32_t held_of(int64_t e, int64_t width, uint32_t held, F of) {
   uint32_t found = 0;
@@ -244,7 +246,7 @@ SHLO_INLINE uint32_t held_of(int64_t e, int64_t width, uint32_t held, F of) {
   }
   return found;
 }
-// What `of(row, column)` is for the lanes in `held`; what it is for one of these for the others.
+// `of(row, column)` for the lanes in `held`; other lanes duplicate one of these.
 template <class F>
 SHLO_INLINE i64v lanes_of(int64_t e, int64_t width, uint32_t held, F of) {
   int64_t found[16], one = 0, row = e / width, column = e % width;
@@ -261,7 +263,7 @@ SHLO_INLINE uint32_t held_between(int64_t first, int64_t last) {
 }
 SHLO_INLINE maskv lanes_held(uint32_t held) { return {((i32v{} + (int32_t)held) >> lanes_i32() & 1) == 1}; }
 
-// Neighbours, of which the lanes in `held` are there.
+// Contiguous elements, of which only the lanes in `held` are accessed.
 template <class T>
 SHLO_INLINE loaded_t<T> load_held(const T* p, uint32_t held) {
   if (held == 0xffff) return load(p);

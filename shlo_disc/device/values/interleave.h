@@ -4,7 +4,8 @@
 #include "values/vec.h"
 
 // Register `part` of COUNT interleaved registers: lane i is lane (part * lanes + i) / COUNT of vector
-// (part * lanes + i) % COUNT. Vector K is put among those before it: -1 where none of them goes.
+// (part * lanes + i) % COUNT. Shuffle indices that merge vector K into the preceding ones; -1 for lanes of later
+// vectors.
 template <int COUNT, int PART, int LANES, int K>
 constexpr int interleaved(int i) {
   const int at = PART * LANES + i, from = at % COUNT;
@@ -35,7 +36,7 @@ SHLO_INLINE void store_parts(char* p, const B* vectors) {
   if constexpr (PART + 1 < COUNT) store_parts<COUNT, PART + 1>(p, vectors);
 }
 
-// Of more than 8 vectors: the shuffles of a register would be as many as its vectors, so its elements are stored.
+// For more than 8 vectors, elements are stored one by one: a register would take one shuffle per vector.
 template <class T, int COUNT>
 SHLO_INLINE void store_columns(T* p, const bytes_t<T> (&vectors)[COUNT]) {
   T columns[COUNT][16];

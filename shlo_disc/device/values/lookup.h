@@ -1,10 +1,10 @@
-// Tables of 16 constants, which a register or two hold: looking them up takes no memory.
+// Tables of 16 constants in one or two registers: lookups access no memory.
 // Part of the vocabulary described in values/vec.h.
 #pragma once
 #include "values/vec.h"
 
 #ifdef SHLO_AVX512
-// Lanes of a and b, which are numbered on: at[i] modulo twice their number.
+// Lanes of the concatenation of a and b: at[i] modulo twice the lanes of one.
 template <class R>
 SHLO_INLINE R permute(R a, R b, R at) {
 #ifdef __clang__
@@ -21,7 +21,7 @@ SHLO_INLINE R permute(R a, R b, R at) {
 }
 #endif
 
-// table[at modulo 16] for one number, or for each lane.
+// table[at modulo 16], for a scalar or for each lane.
 template <class V>
 SHLO_INLINE V looked_up(const elem_t<V> (&table)[16], sint_t<V> at) {
   if constexpr (is_scalar<V>) return table[at & 15];

@@ -1,8 +1,8 @@
-// Memory under a mask: what a guard lets only some lanes read. Absent lanes are 0.
+// Masked memory accesses, for guarded loads. Absent lanes are 0.
 //
 //   masks        lanes_between(first, last): first <= lane < last
 //   memory       load_where(p, mask) load_stride_where(p, stride, mask) gather_where(p, index, mask), as load,
-//                load_stride and gather; only what lanes of the mask read is touched. load_bool_where and so on: i1
+//                load_stride and gather; only elements of lanes in the mask are touched. load_bool_where and so on: i1
 #pragma once
 #include "values/gather.h"
 

@@ -14,6 +14,6 @@
     return v;                                                                                   \
   }
 SHLO_SHUFFLE(shuffle_xor, __shfl_xor_sync, mask)
-SHLO_SHUFFLE(shuffle_down, __shfl_down_sync, delta)  // beyond the last lane: the own value
-SHLO_SHUFFLE(shuffle_up, __shfl_up_sync, delta)      // before the first lane: the own value
+SHLO_SHUFFLE(shuffle_down, __shfl_down_sync, delta)  // beyond the last lane: the lane's own value
+SHLO_SHUFFLE(shuffle_up, __shfl_up_sync, delta)      // before the first lane: the lane's own value
 SHLO_SHUFFLE(shuffle_idx, __shfl_sync, lane)

@@ -4,21 +4,22 @@
 #include "math/math.cuh"
 #include "values/shuffle.cuh"
 
-// How many loads a loop over packs has under way: two packs per thread saturate memory, and more cost registers.
+// Unrolls loops over packs: two outstanding loads per thread saturate memory, and more cost registers.
 #ifdef __CUDA_EMU__
 #define SHLO_UNROLL_TWICE
 #else
 #define SHLO_UNROLL_TWICE _Pragma("unroll 2")
 #endif
 
-// The number of the thread's team in all blocks of a kernel, and how many teams they have.
+// The index of the thread's team in the grid, and the number of teams.
 template <int TEAM> SHLO_DEVICE idx team_number(idx block) {
   return block * (idx)(blockDim.x / TEAM) + (idx)(threadIdx.x / TEAM);
 }
 template <int TEAM> SHLO_DEVICE idx team_count(idx blocks) { return blocks * (idx)(blockDim.x / TEAM); }
 
-// Rows go `for (first = team_first; first < rows; first += team_count)`. Teams that share a warp take as many turns as
-// the first of them, for they shuffle together; who has no row left gets the last one, and a lane beyond all points.
+// Loops over rows have the form `for (first = team_first; first < rows; first += team_count)`. Teams that share a warp
+// run as many iterations as the first of them, because they shuffle together; a team without a row gets the last row,
+// and NO_LANE, which is beyond all points.
 constexpr idx NO_LANE = (idx)(~(uint_t<idx>)0 >> 1);
 template <int TEAM> constexpr bool shares_warp = 1 < TEAM && TEAM < 32;
 template <int TEAM>
@@ -34,7 +35,7 @@ SHLO_DEVICE idx team_lane(idx first, idx rows) {
   const bool has_row = !shares_warp<TEAM> || (idx)(threadIdx.x % 32 / TEAM) < rows - first;
   return has_row ? (idx)(threadIdx.x % TEAM) : NO_LANE;
 }
-// Tiles of rows, one for each team of a block: all teams take as many turns, for they fill the tiles together.
+// Tiles of rows, one row for each team of a block: all teams run as many iterations, because they fill tiles together.
 template <int TEAM>
 SHLO_DEVICE idx tile_row(idx tile, idx rows) {
   return min_(tile + (idx)(threadIdx.x / TEAM), rows - 1);
@@ -44,31 +45,31 @@ SHLO_DEVICE idx tile_lane(idx tile, idx rows) {
   return (idx)(threadIdx.x / TEAM) < rows - tile ? (idx)(threadIdx.x % TEAM) : NO_LANE;
 }
 
-// A squad: the threads that reduce together without a barrier. It is the team itself, or a warp of a block.
+// A squad: the threads that reduce without a block barrier. It is the team itself, or a warp of a block.
 template <int TEAM> constexpr int SQUAD = TEAM < 32 ? TEAM : 32;
 template <int TEAM> SHLO_DEVICE idx squad_lane(idx lane) { return TEAM <= 32 ? lane : lane % 32; }
 template <int TEAM> SHLO_DEVICE idx squad_number(idx lane) { return TEAM <= 32 ? 0 : lane / 32; }
 
-// Where the run of neighbouring points begins that is the share of one of COUNT threads.
+// The first of `run` consecutive points assigned to one of COUNT threads.
 template <int COUNT>
 SHLO_DEVICE idx run_first(idx lane, idx run, idx points) {
   return lane < COUNT ? min_(lane * run, points) : points;
 }
 
-// What the team has written (to shared or global memory) can be read by all of it.
+// Makes writes of the team (to shared or global memory) visible to all its threads.
 template <int TEAM>
 SHLO_DEVICE void team_sync() {
   if constexpr (1 < TEAM && TEAM <= 32) __syncwarp();
   if constexpr (TEAM > 32) __syncthreads();
 }
-// The same right after a reduction of the team: a block has waited there already.
+// The same directly after team_reduce, which already has a block barrier.
 template <int TEAM>
 SHLO_DEVICE void team_sync_reduced() {
   if constexpr (1 < TEAM && TEAM <= 32) __syncwarp();
 }
 
-// Combine the values of COUNT (a power of two) neighbouring lanes of a warp; all of them get the result. Neighbours are
-// joined first, the lower lane on the left: `join` may be any associative function.
+// Combines the values of COUNT (a power of two) adjacent lanes of a warp; all of them get the result. Adjacent lanes
+// are joined first, the lower lane on the left: `join` need only be associative.
 template <int COUNT, class T, class Join>
 SHLO_DEVICE T squad_reduce(T mine, const Join& join) {
   SHLO_UNROLL for (int mask = 1; mask < COUNT; mask *= 2) {
@@ -77,8 +78,8 @@ SHLO_DEVICE T squad_reduce(T mine, const Join& join) {
   }
   return mine;
 }
-// The same for a team; all its threads call this equally often. `turn` alternates between two halves of the shared
-// memory, so one barrier is enough: who writes a half again has passed the barrier that follows its last read.
+// The same for a team; all its threads must call this equally often. `turn` alternates between two halves of the shared
+// memory, so that one barrier suffices: the next call's barrier separates the reads of a half from its next writes.
 template <int TEAM, class T, class Join>
 SHLO_DEVICE T team_reduce(T mine, const Join& join, int& turn) {
   mine = squad_reduce<SQUAD<TEAM>>(mine, join);

@@ -1,4 +1,4 @@
-// Registers as inner loops see them: how large, how to read and write them, how to transpose a square of them.
+// Native registers for inner loops: size, reads and writes, transposition of a square of registers.
 #pragma once
 #include "values/vec.h"
 
@@ -16,7 +16,7 @@
 #define SHLO_TILE_VECTORS 2
 #endif
 
-// One copy of a function is enough: compiling takes time.
+// Prevents inlining and cloning, to save compile time.
 #ifdef __clang__
 #define SHLO_ONCE __attribute__((noinline))
 #else
@@ -52,8 +52,8 @@ SHLO_INLINE register_t<T> read_n(const T* p, int64_t n) {
 #endif
 }
 
-// sum + x * y of the lower halves + x * y of the upper halves of all lanes, which are pairs of i16. Two products of i16 are
-// right modulo 2^32, also -2^15 * -2^15 twice. In assembler: compilers name these instructions differently.
+// Lanes are pairs of i16: sum + x * y of the lower halves + x * y of the upper halves. The sum of two products of i16
+// is correct modulo 2^32, also -2^15 * -2^15 twice. Inline assembly, because intrinsics differ between compilers.
 SHLO_INLINE register_t<uint32_t> add_products_of_pairs(register_t<uint32_t> sum, register_t<uint32_t> x,
                                                        register_t<uint32_t> y) {
 #if defined(SHLO_AVX512) && defined(__AVX512VNNI__)
@@ -72,7 +72,7 @@ SHLO_INLINE register_t<uint32_t> add_products_of_pairs(register_t<uint32_t> sum,
 
 // ---- transposition ---------------------------------------------------------------------------------------------------
 
-// a0 b0 a1 b1 ..: the first and the second half.
+// The lower and the upper half of a0 b0 a1 b1 ..
 template <class V>
 SHLO_INLINE V interleave_low(V a, V b) {
   constexpr int lanes = sizeof(V) / sizeof(a[0]);
@@ -109,7 +109,7 @@ SHLO_INLINE void sum_of_four(const register_t<T>* x, T* to, int64_t stride) {
   }
 }
 
-// A square of N vectors: interleaving the halves log2(N) times transposes it.
+// Transposes a square of N vectors by interleaving its halves log2(N) times.
 template <int N, class V>
 SHLO_INLINE void transpose_square(V* rows) {
   V other[N];
@@ -140,8 +140,8 @@ template <> struct Moved<4> { typedef float type; };
 template <> struct Moved<8> { typedef double type; };
 
 // A block of 16 x 16 elements, transposed: tile[line * k + l] = p[l * stride + k] for k < rows, l < columns (at most 16).
-// Elements are turned in registers, whatever they mean, those of 1 and 2 bytes in whole blocks; what else is in `tile` is
-// anything then.
+// Transposes in registers, irrespective of the type (of 1 and 2 bytes: only whole blocks). The rest of `tile` is
+// unspecified.
 template <class T>
 SHLO_INLINE void load_transposed(T* tile, const T* p, int64_t stride, int64_t rows, int64_t columns, int64_t line = 16) {
   if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {

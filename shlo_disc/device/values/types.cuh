@@ -20,7 +20,7 @@ typedef unsigned int uint32_t;
 typedef unsigned long long uint64_t;
 typedef unsigned long long uintptr_t;
 #define SHLO_UNROLL _Pragma("unroll")
-// A block's own array, and the bytes that its launch asks for; both begin at a multiple of 16 bytes.
+// Static and dynamic shared memory; both begin at a multiple of 16 bytes.
 #define SHLO_SHARED(T, name, count) __shared__ __align__(16) T name[count]
 #define SHLO_DYNAMIC(name)                                 \
   extern __shared__ __align__(16) char shlo_dynamic_[];    \
@@ -54,7 +54,7 @@ template <> struct Bits<8> { typedef int64_t sint; typedef uint64_t uint; };
 template <class T> using sint_t = typename Bits<sizeof(T)>::sint;
 template <class T> using uint_t = typename Bits<sizeof(T)>::uint;
 
-// What two operands have in common: indices of 32 and of 64 bits meet.
+// The common type of two operands: indices of 32 and of 64 bits may be mixed.
 template <class A, class B> struct Common { typedef decltype(A() + B()) type; };
 template <class A> struct Common<A, A> { typedef A type; };
 template <class A, class B> using common_t = typename Common<A, B>::type;
@@ -106,11 +106,11 @@ SHLO_DEVICE uint16_t pack_f16(float x) {
 }
 SHLO_DEVICE float bits_f16(uint16_t bits) {
   const uint32_t size = bits & 0x7fffu, sign = (bits & 0x8000u) << 16;
-  const float normal = as<float>(size << 13) * 5.192296858534828e33f;  // 2^112 moves the exponent's bias; exact
+  const float normal = as<float>(size << 13) * 5.192296858534828e33f;  // 2^112 adjusts the exponent's bias; exact
   return as<float>((size >= 0x7c00u ? size << 13 | 0x7f800000u : as<uint32_t>(normal)) | sign);
 }
 
-// The same, except for the payload of a NaN, by the hardware.
+// The same by hardware instructions, except for the payload of a NaN.
 #ifdef __CUDA_EMU__
 SHLO_DEVICE uint16_t narrow_bf16(float x) { return pack_bf16(x); }
 SHLO_DEVICE uint16_t narrow_f16(float x) { return pack_f16(x); }
@@ -122,7 +122,8 @@ SHLO_DEVICE uint16_t narrow_bf16(float x) {
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
   return bits;
 }
-// The conversion of two numbers is four times as fast as that of one, and its upper half is the f32 of its bits.
+// The conversion of two numbers is four times as fast as that of one; the upper half of its result, in place, is the
+// f32.
 SHLO_DEVICE float round_bf16(float x) {
   uint32_t bits;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(x), "f"(0.f));
@@ -146,7 +147,7 @@ SHLO_DEVICE float round_f16(float x) { return widen_f16(narrow_f16(x)); }
 template <class T> struct Stored { typedef T value; };
 template <> struct Stored<bf16> { typedef float value; };
 template <> struct Stored<f16> { typedef float value; };
-template <class T> using value_t = typename Stored<T>::value;  // what an element in memory is computed in
+template <class T> using value_t = typename Stored<T>::value;  // the type in which an element is computed
 
 template <class T> SHLO_DEVICE T value(T x) { return x; }
 SHLO_DEVICE float value(bf16 x) { return bits_bf16(x.bits); }

@@ -8,9 +8,9 @@
 //   scalar   int8_t .. uint64_t    float  double  bool     float, rounded when stored          c64, c128 (re, im)
 //   vector   i8v .. i64v, u64v     f32v   f64v    maskv    f32v                                c64v, c128v (re, im)
 //
-// Floats of 8 bits and fewer (f8E5M2 ..) are as bf16 is, integers of fewer than 8 (i2 i4 ui2 ui4) are computed in 8 and
-// wrapped: see math/small.h.
-// Both operands of a call have the same type. Constants: splat_T(x) in vector mode, T(x) in scalar mode.
+// Floats of 8 bits and fewer (f8E5M2 ..) are handled like bf16; integers of fewer than 8 (i2 i4 ui2 ui4) are computed
+// in 8 bits and wrapped: see math/small.h. Both operands of a call have the same type. Constants: splat_T(x) in vector
+// mode, T(x) in scalar mode.
 //
 //   memory       load(p) load_n(p, n) store(p, v) store_n(p, v, n): consecutive elements; only the first n (0..16) are
 //                touched, absent lanes are 0. load_stride(p, stride, n) gather(p, i64v index, n): p[i * stride],
@@ -22,7 +22,7 @@
 //   compare      eq ne lt le gt ge -> maskv / bool; t_eq t_ne t_lt t_le t_gt t_ge: IEEE total order of floats
 //   masks        and_ or_ xor_ not_ (also on integers), m_and m_or m_xor m_not; mask_n(n): lane < n; m_01(mask): 0, 1
 //                select(condition, a, b): also with a bool that holds for all lanes
-//   partial      keep_n(v, n, fill): lanes >= n are those of the vector `fill`
+//   partial      keep_n(v, n, fill): lanes >= n are taken from the vector `fill`
 //   horizontal   hsum hprod hmax hmin (as max_ min_) hand hor hxor, as trees
 //   arithmetic   infix + - * / on floats and complex; add_ sub_ mul_ neg_ wrap integers (i1: or, xor, and) and take all
 //                types; div_ rem_ (x/0 = -1 or all ones, MIN/-1 = MIN, x%0 = x, MIN%-1 = 0; floats: /, fmod)
@@ -84,7 +84,7 @@ typedef Pair<u64h> u64v;
 struct maskv {
   i32v m;  // lanes are 0 or -1
 };
-struct boolean {  // tells an i1 in memory from a number
+struct boolean {  // distinguishes an i1 in memory from a number
   uint8_t bits;
 };
 struct bf16 {
@@ -94,7 +94,7 @@ struct f16 {
   uint16_t bits;
 };
 
-// Type<T>: the element type of a value, the type of its comparisons, integers of its width, how many lanes.
+// Type<T>: the element type of a value, its mask type, integers of its width, the number of lanes.
 template <class T>
 struct Type {};
 #define SHLO_TYPE(T, E, M, I, U, N) \
@@ -148,7 +148,7 @@ SHLO_INLINE To as(From x) {
   __builtin_memcpy(&y, &x, sizeof y);
   return y;
 }
-// What the bits of x are above some; of negative numbers and NaNs it may wrap around.
+// The bits of x minus `low`; may wrap around for negative numbers and NaNs.
 template <class F>
 SHLO_INLINE sint_t<F> bits_above(F x, elem_t<uint_t<F>> low) {
   return as<sint_t<F>>((uint_t<F>)(as<uint_t<F>>(x) - low));
@@ -235,7 +235,7 @@ SHLO_INLINE V keep_n(V v, int64_t n, V fill) {
 
 // ---- memory ----------------------------------------------------------------------------------------------------------
 
-// Stored<T>: the register that the bytes of 16 T fill, and the value they mean.
+// Stored<T>: the register type for the bytes of 16 T, and the types of their values.
 template <class T> struct Stored { typedef vector_t<T> bytes; typedef vector_t<T> vector; typedef T scalar; };
 template <> struct Stored<boolean> { typedef u8v bytes; typedef maskv vector; typedef bool scalar; };
 template <> struct Stored<bf16> { typedef u16v bytes; typedef f32v vector; typedef float scalar; };
@@ -275,7 +275,7 @@ SHLO_INLINE auto pack(V v) {
 }
 
 #ifdef SHLO_AVX512
-// The masked moves take pointers to elements in one compiler and to vectors in another.
+// Masked moves take element pointers in one compiler, vector pointers in another.
 struct Address {
   const void* p;
   template <class T> __attribute__((always_inline)) operator T*() const { return (T*)p; }
@@ -283,7 +283,7 @@ struct Address {
 #endif
 
 #ifdef SHLO_AVX512
-// The lanes whose bit is set in the mask, else 0.
+// Lanes whose bit is clear in the mask are 0.
 template <class B>
 SHLO_INLINE B load_masked(const void* p, uint32_t mask) {
   if constexpr (is_pair<B>) {
@@ -317,8 +317,8 @@ SHLO_INLINE B load_bytes(const void* p, int64_t n) {
 #endif
 }
 #ifdef SHLO_AVX512
-// The mask is hidden from the compiler. If LLVM knows that it is one lane, it takes a store of what was narrowed on the way
-// (f32 -> bf16, i32 -> i8) for one of the first element as it was before: all four bytes of it.
+// The mask is hidden from the compiler: for a known one-lane mask, LLVM miscompiles the store of a narrowed value
+// (f32 -> bf16, i32 -> i8) and writes all four bytes of the first element before narrowing.
 template <class B>
 SHLO_INLINE void store_masked(void* p, B bytes, uint32_t mask) {
   asm("" : "+r"(mask));
@@ -381,8 +381,8 @@ SHLO_INLINE void store_bool_n(uint8_t* p, maskv v, int64_t n) { store_n((boolean
 
 // ---- horizontal ------------------------------------------------------------------------------------------------------
 
-// IEEE 754's maximum and minimum: a NaN if there is one, and -0 is smaller than +0; for scalars and for plain vectors of
-// any length. A step takes three instructions where the compiler lets it.
+// IEEE 754's maximum and minimum: NaN if either operand is NaN, -0 < +0; for scalars and plain vectors of any length.
+// At best three instructions each.
 #if defined(SHLO_AVX512) && defined(__clang__)
 SHLO_INLINE f32v hardware_max(f32v a, f32v b) { return __builtin_ia32_maxps512(a, b, 4); }
 SHLO_INLINE f32v hardware_min(f32v a, f32v b) { return __builtin_ia32_minps512(a, b, 4); }
@@ -393,16 +393,17 @@ SHLO_INLINE f32v hardware_min(f32v a, f32v b) { return __builtin_ia32_minps512_m
 template <class V> SHLO_INLINE V hardware_max(V a, V b) { return a > b ? a : b; }  // b if one is a NaN
 template <class V> SHLO_INLINE V hardware_min(V a, V b) { return a < b ? a : b; }
 
-// b if it is a NaN, else c: before the signs of zeros are set, as then it is one instruction, or one under a mask.
+// b if it is a NaN, else c. Applied before the signs of zeros are set, because then it is one instruction, possibly
+// masked.
 template <class V> SHLO_INLINE V unless_nan(V b, V c) { return b == b ? c : b; }
 #if defined(SHLO_AVX512) && defined(__clang__)
 SHLO_INLINE f32v unless_nan(f32v b, f32v c) {
-  const int32_t quiet = 0x1, signaling = 0x10;  // of these kinds of `b` the second operand, of others the first
+  const int32_t quiet = 0x1, signaling = 0x10;  // for these classes of `b` the second operand, else the first
   return __builtin_ia32_fixupimmps512_mask(c, b, i32v{} + (quiet | signaling), 0, (uint16_t)-1, 4);
 }
 #endif
 
-// The bits of floats as integers; integers, which have one zero, are `true` here.
+// The bits of floats as integers; for integers (which have no -0) `true`.
 template <class V> SHLO_INLINE auto first_lane(V v, int) -> decltype(+v[0]) { return v[0]; }
 template <class V> SHLO_INLINE V first_lane(V v, long) { return v; }
 template <class V>
@@ -412,7 +413,8 @@ SHLO_INLINE auto bits_of_float(V v) {
   else if constexpr (same<V, E>) return as<sint_t<E>>(v);
   else return as<decltype(v > v)>(v);
 }
-// Between two zeros the hardware takes `a`. If b's sign is clear, so is that of the larger one; if set, that of the smaller.
+// Of two zeros the hardware returns `a`. If b's sign is clear, the larger one's is clear; if set, the smaller one's is
+// set.
 template <class V>
 SHLO_INLINE V larger(V a, V b) {
   V c = hardware_max(b, a);
@@ -435,8 +437,9 @@ SHLO_INLINE V smaller(V a, V b) {
   }
   return c;
 }
-// The same of a number that no loop of vectors takes, such as an element in place: in a small vector, since the bits of a
-// scalar leave the vector registers and come back (2 ns). A compiler makes vectors of `larger` alone, not of these.
+// The same for a scalar outside of vectorizable loops, such as an element in place: computed in a small vector, since
+// bit operations on a scalar move it out of the vector registers and back (2 ns). Compilers vectorize only `larger`,
+// not these.
 SHLO_INLINE lanes_t<float, 4> in_all_lanes(float x) { return lanes_t<float, 4>{x, x, x, x}; }
 SHLO_INLINE lanes_t<double, 2> in_all_lanes(double x) { return lanes_t<double, 2>{x, x}; }
 template <class E> SHLO_INLINE E max_alone(E a, E b) { return larger(in_all_lanes(a), in_all_lanes(b))[0]; }
@@ -458,8 +461,8 @@ SHLO_INLINE elem_t<V> horizontal(V v, Op op) {
 }
 template <class V> SHLO_INLINE elem_t<V> hmax(V v) { return horizontal(v, [](auto a, auto b) { return larger(a, b); }); }
 template <class V> SHLO_INLINE elem_t<V> hmin(V v) { return horizontal(v, [](auto a, auto b) { return smaller(a, b); }); }
-// The same numbers, rounded: a compiler does not see where they come from. A loop of one turn sums up `0 + x * y`, and that
-// product would be contracted into the first addition of halves in some copies of the loop, and not in others.
+// Returns v, hiding its origin from the compiler. A loop of one iteration computes `0 + x * y`, and that product would
+// be contracted into the first addition of halves in some copies of the loop, but not in others.
 template <class E, int N>
 SHLO_INLINE lanes_t<E, N> rounded(lanes_t<E, N> v) {
 #if defined(SHLO_AVX512)
@@ -483,8 +486,8 @@ SHLO_INLINE lanes_t<E, N> rounded(lanes_t<E, N> v) {
   }
   return v;
 }
-// a * b for floats, rounded: no compiler contracts it into a sum. Compilers that may do so where they see both in a block,
-// and so not in all copies of a loop.
+// a * b for floats, never contracted into a sum: compilers contract only within a basic block, and so not in all copies
+// of a loop.
 template <class V>
 SHLO_INLINE V times(V a, V b) {
 #ifdef __clang__
@@ -504,7 +507,7 @@ SHLO_INLINE V times(V a, V b) {
     return product;
   }
 }
-// a * b + c, rounded once where the CPU can, in every copy of a loop.
+// a * b + c, rounded once if the CPU has FMA, in every copy of a loop.
 template <class V>
 SHLO_INLINE V multiply_add(V a, V b, V c) {
 #ifdef SHLO_CONTRACTS
