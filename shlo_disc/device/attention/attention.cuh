@@ -1,11 +1,11 @@
-// Attention with online softmax: FlashAttention-2 (Dao 2023, section 3.1). A warp has 16 queries. It iterates over blocks
-// of keys, and keeps per query the largest score so far, the sum of exp(score - largest), and the values summed with
-// these weights; when the largest score grows, the sums are scaled down.
+// Attention with online softmax: FlashAttention-2 (Dao 2023, section 3.1). A warp has 16 queries. It iterates over
+// blocks of keys, and keeps per query the largest score so far, the sum of exp(score - largest), and the values summed
+// with these weights; when the largest score grows, the sums are scaled down.
 //
 // Scores and sums are in registers in the layout of D in gemm/mma.cuh: a lane has queries g and g + 8, and of every 8
-// keys (or columns of the values) numbers 2t and 2t + 1. A score is -inf where there is no key, so it adds nothing. While
-// all scores of a query are -inf, 0 is subtracted instead of the largest; the final 0 / 0 is the NaN that softmax gives
-// for such a row.
+// keys (or columns of the values) numbers 2t and 2t + 1. A score is -inf where there is no key, so it adds nothing.
+// While all scores of a query are -inf, 0 is subtracted instead of the largest; the final 0 / 0 is the NaN that softmax
+// gives for such a row.
 #pragma once
 #include "attention/products.cuh"
 #include "values/shuffle.cuh"
@@ -57,8 +57,8 @@ struct Attention {
     bool any[2];  // whether a weight was kept
   };
 
-  // score(sum, i, j): the softmax's input; weight(e, i, j): the factor of V's row; kept(i, j): whether the weight may be
-  // other than 0; store(sum, i, c): stores a finished element.
+  // score(sum, i, j): the softmax's input; weight(e, i, j): the factor of V's row; kept(i, j): whether the weight may
+  // be other than 0; store(sum, i, c): stores a finished element.
   template <class Score, class Weight, class Kept, class Store>
   static SHLO_DEVICE void run(const Rows<T>& q, const Rows<T>& k, const Rows<T>& v, idx first, idx rows, idx keys,
                               const Score& score, const Weight& weight, const Kept& kept, const Store& store) {
