@@ -15,9 +15,9 @@ from shlo_disc.ir.core import Block, Function, Module, Op, Region, Value
 from shlo_disc.ir.depth import with_room
 from shlo_disc.ir.dtypes import DType, numpy_dtype
 from shlo_disc.ir.rewrite import Replacement, Surroundings, copy_ops, replace_ops
+from shlo_disc.ir.spelling import spell_type
 from shlo_disc.ir.verify import TERMINATORS
 from shlo_disc.parse.fragment import parse_ops
-from shlo_disc.parse.spelling import spell_type
 from shlo_disc.verify.ops import verify
 
 # Ops that may do more than return results. Called functions and ops of other dialects may contain such ops too.

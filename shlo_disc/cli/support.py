@@ -9,9 +9,9 @@ from shlo_disc.diagnostics import CompileError
 from shlo_disc.ir.attributes import QuantizedTensorType, TensorType, TokenType, TupleType, Type
 from shlo_disc.ir.core import Module, Op
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.ir.spelling import spell_type
 from shlo_disc.ir.verify import TERMINATORS
 from shlo_disc.legalize.legalize import missing_rule
-from shlo_disc.parse.spelling import spell_type
 from shlo_disc.pipeline import Request, Stopwatch, compile_module
 from shlo_disc.targets import target_named
 

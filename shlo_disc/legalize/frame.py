@@ -14,13 +14,13 @@ from shlo_disc.expr.dim import Dim
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import StringAttr
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.ir.spelling import spell_type
 from shlo_disc.legalize.attribute_values import symbols
 from shlo_disc.legalize.builder import Bound, OpBuilder, tensor_type
 from shlo_disc.legalize.outline import Outliner
 from shlo_disc.legalize.shape_value_folding import ShapeArithmetic
 from shlo_disc.legalize.unbacked_dims import UnbackedDims
 from shlo_disc.limits import MOST_NESTED_CALLS, MOST_REGION_DEPTH, MOST_SIZES
-from shlo_disc.parse.spelling import spell_type
 
 
 @dataclass(frozen=True, slots=True)

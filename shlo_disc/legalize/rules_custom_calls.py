@@ -8,6 +8,7 @@ from dataclasses import replace
 from shlo_disc.diagnostics import UnsupportedOpError, VerifyError
 from shlo_disc.dynamic_ops.reduce import ReduceWindowAttrs
 from shlo_disc.ir import core as ir
+from shlo_disc.ir.spelling import spell_type
 from shlo_disc.legalize import rules_gpu_linear_algebra, rules_linear_algebra, rules_random, rules_sparse, rules_top_k
 from shlo_disc.legalize.attribute_values import dictionary, string
 from shlo_disc.legalize.builder import Bound, tensor_type
@@ -18,7 +19,6 @@ from shlo_disc.legalize.rules_compute import windowed
 from shlo_disc.legalize.rules_elementwise import assertion, result_dtype
 from shlo_disc.legalize.rules_library import custom_call
 from shlo_disc.legalize.rules_move import static_shape
-from shlo_disc.parse.spelling import spell_type
 
 
 def _dynamic_reduce_window(frame: Frame, op: ir.Op) -> Sequence[Bound]:

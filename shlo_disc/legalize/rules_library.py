@@ -29,12 +29,12 @@ from shlo_disc.ir.attributes import (
     UnitAttr,
 )
 from shlo_disc.ir.dtypes import DType, numpy_dtype
+from shlo_disc.ir.spelling import spell_attribute
 from shlo_disc.legalize.attribute_values import dictionary, integer, integers, literal, string, symbols
 from shlo_disc.legalize.builder import Bound, tensor_type
 from shlo_disc.legalize.frame import Frame, Rule
 from shlo_disc.legalize.rules_elementwise import result_dtype
 from shlo_disc.legalize.rules_move import asked_shape, stated
-from shlo_disc.parse.spelling import spell_attribute
 
 
 def _fft(frame: Frame, op: ir.Op) -> Sequence[Bound]:

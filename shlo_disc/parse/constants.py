@@ -20,7 +20,7 @@ from shlo_disc.ir.attributes import (
     Type,
 )
 from shlo_disc.ir.dtypes import DType
-from shlo_disc.parse.floats import float_of_bits, read_integer, spell_float
+from shlo_disc.ir.floats import float_of_bits, read_integer, spell_float
 from shlo_disc.parse.literals import decode_dense, decode_digits
 from shlo_disc.parse.tokens import LONG_LITERAL, RESOURCES
 from shlo_disc.parse.types import DTYPES, TypeReader

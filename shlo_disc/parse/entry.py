@@ -1,55 +1,74 @@
-"""The entry of one op in the table of ops."""
+"""What the parser and the printer know of one op."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from shlo_disc.functions.record import Prefix
-from shlo_disc.functions.table import BY_OP
+from shlo_disc.dialects.record import AttributeSlot, OpRecord, Slot
+from shlo_disc.ir.attributes import DenseArrayAttr, EnumAttr
+from shlo_disc.ir.dtypes import DType
+from shlo_disc.parse.draft import Count
+
+_LISTS: Mapping[DType | None, str] = {DType.I64: "i64s", DType.I1: "flags"}
 
 
 @dataclass(frozen=True, slots=True)
 class OpSyntax:
-    """One op. Without a `form` it is written in generic form only.
+    """One op: the numbers of its operands, results and regions, its pretty form if it has one, and its attributes.
 
-    `signature` gives the numbers of operands, results and regions: "2 1", "1+ 1 1"; regions are 0 if left out.
-    `attributes` names those of the op's own attributes (MLIR's properties) that its form does not name. All others are
-    foreign: MLIR prints them apart. `name:i64s` marks an attribute that older texts spell in another way.
+    `attributes` are the op's own (MLIR's properties); those that its form names may be left out. All others are
+    foreign: MLIR prints them apart. An attribute that older texts spell in another way has a kind here: `i64s`,
+    `flags`, or the name of an enumeration (`old_forms.renewal`); others have none.
     """
 
     name: str
-    signature: str
-    form: str | None = None
-    attributes: str = ""
+    operands: Count
+    results: Count
+    regions: Count
+    form: str | None
+    attributes: Mapping[str, str]
 
 
-def entries(
-    dialect: str, names: str, signature: str, form: str | None = None, attributes: str = ""
-) -> tuple[OpSyntax, ...]:
-    """Describe ops that differ only in their names."""
-    return tuple([OpSyntax(f"{dialect}.{name}", signature, form, attributes) for name in names.split()])
-
-
-def elementwise(
-    prefix: Prefix, form: str, own_forms: Mapping[str, str] | None = None, attributes: str = ""
-) -> tuple[OpSyntax, ...]:
-    """Describe the ops of elementwise functions whose names begin with a prefix; some have a form of their own."""
-    return tuple(
-        [
-            OpSyntax(
-                name,
-                f"{function.arity} 1",
-                (own_forms or {}).get(function.name, form),
-                "result_accuracy" if op.accuracy else attributes,
-            )
-            for name, (function, op) in BY_OP.items()
-            if op.prefix is prefix
-        ]
+def syntax_of(record: OpRecord) -> OpSyntax:
+    """Derive the syntax of an op of StableHLO or CHLO from its record."""
+    fixed = [name for name in record.regions if not name.endswith("…")]
+    return OpSyntax(
+        record.name,
+        _count_values(record.operands),
+        _count_values(record.results),
+        Count(len(fixed), None if len(fixed) < len(record.regions) else len(fixed)),
+        record.form,
+        {slot.name: _older_kind(slot) for slot in record.attributes},
     )
 
 
-# How forms commonly end: with one type for all values, or with the types of operands and results.
-SAME = " {operands}{attr-dict} : {same}"
-FUNCTIONAL = " {operands}{attr-dict} : {functional}"
-ARROW = " {operands}{attr-dict} : {arrow}"
+def _count_values(slots: tuple[Slot, ...]) -> Count:
+    least = sum(slot.least if slot.variadic else 1 for slot in slots)
+    return Count(least, None if any(slot.variadic for slot in slots) else least)
+
+
+def _older_kind(slot: AttributeSlot) -> str:
+    if EnumAttr in slot.kinds:
+        return slot.enum or slot.name
+    return _LISTS.get(slot.dtype, "") if DenseArrayAttr in slot.kinds else ""
+
+
+def syntax(name: str, signature: str, form: str | None = None, attributes: str = "") -> OpSyntax:
+    """Describe an op of another dialect.
+
+    `signature` gives the numbers of operands, results and regions: "2 1", "1+ 1 1"; regions are 0 if left out.
+    """
+    operands, results, *regions = signature.split()
+    return OpSyntax(
+        name,
+        _count(operands),
+        _count(results),
+        _count(regions[0] if regions else "0"),
+        form,
+        dict.fromkeys(attributes.split(), ""),
+    )
+
+
+def _count(text: str) -> Count:
+    return Count(int(text[:-1]), None) if text.endswith("+") else Count(int(text), int(text))

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 
 from shlo_disc.ir.attributes import Attribute
 from shlo_disc.ir.core import Op
+from shlo_disc.ir.spelling import spell_dictionary
 from shlo_disc.parse.body import BodyReader
 from shlo_disc.parse.draft import OpDraft
 from shlo_disc.parse.lexer import split_tokens
-from shlo_disc.parse.spelling import spell_dictionary
 from shlo_disc.parse.writer import BodyWriter
 
 Read = Callable[[BodyReader, OpDraft], None]

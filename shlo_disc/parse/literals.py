@@ -12,7 +12,7 @@ import numpy as np
 from shlo_disc.diagnostics import ParseError, Span
 from shlo_disc.ir.attributes import DenseAttr, TensorType
 from shlo_disc.ir.dtypes import DType
-from shlo_disc.parse.floats import encode_floats, read_integer
+from shlo_disc.ir.floats import encode_floats, read_integer
 
 _PAIR = re.compile(r"\(([^(),]*),([^(),]*)\)")
 _NO_STRUCTURE = re.compile(r"[^\[\],]+")

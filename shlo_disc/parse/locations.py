@@ -17,9 +17,9 @@ from shlo_disc.ir.attributes import (
     NameLocation,
     UnknownLocation,
 )
+from shlo_disc.ir.spelling import spell_attribute
+from shlo_disc.ir.strings import is_unicode, unescape
 from shlo_disc.parse.attributes import AttributeReader
-from shlo_disc.parse.lexer import is_unicode, unescape
-from shlo_disc.parse.spelling import spell_attribute
 
 _PACKAGES = frozenset({"site-packages", "dist-packages"})
 

@@ -11,11 +11,11 @@ from shlo_disc.diagnostics import CompileError, ParseError, Source, UnsupportedO
 from shlo_disc.ir.attributes import Attribute, Location
 from shlo_disc.ir.core import Declaration, Function, Module, Op
 from shlo_disc.ir.depth import with_room
+from shlo_disc.ir.spelling import spell_type
 from shlo_disc.ir.verify import TERMINATORS, verify_module
 from shlo_disc.parse.functions import NO_ATTRIBUTES, FunctionReader
 from shlo_disc.parse.origins import naming_origins, read_origin
 from shlo_disc.parse.printer import print_module
-from shlo_disc.parse.spelling import spell_type
 from shlo_disc.parse.syntax import FORMS
 from shlo_disc.parse.tokens import RESOURCES
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from shlo_disc.ir.attributes import ArrayAttr, Attribute, DictAttr, Location, StringAttr, Type, TypeAttr
 from shlo_disc.ir.core import Declaration, Function, Module, Op, Region
 from shlo_disc.ir.depth import with_room
-from shlo_disc.parse.spelling import (
+from shlo_disc.ir.spelling import (
     spell_dictionary,
     spell_location,
     spell_results,

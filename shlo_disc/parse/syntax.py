@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
+from shlo_disc.dialects.table import OPS
 from shlo_disc.parse.body import OpForm
 from shlo_disc.parse.directives.attribute import ATTRIBUTE_DIRECTIVES
 from shlo_disc.parse.directives.region import REGION_DIRECTIVES
 from shlo_disc.parse.directives.sharding import SHARDING_DIRECTIVES, bracketed
 from shlo_disc.parse.directives.tensor import TENSOR_DIRECTIVES
 from shlo_disc.parse.directives.type import TYPE_DIRECTIVES
-from shlo_disc.parse.draft import Count
-from shlo_disc.parse.entry import OpSyntax
+from shlo_disc.parse.entry import OpSyntax, syntax_of
 from shlo_disc.parse.form import Directive, Form, always, compile_form
 from shlo_disc.parse.old_forms import renewal
-from shlo_disc.parse.other_ops import CHECK, CHLO, FUNC, INTERPRETER, SDY
-from shlo_disc.parse.stablehlo_ops import STABLEHLO
+from shlo_disc.parse.other_dialects import CHECK, FUNC, INTERPRETER, SDY
 from shlo_disc.parse.writer import WrittenForm
 
-ENTRIES: tuple[OpSyntax, ...] = (*STABLEHLO, *CHLO, *FUNC, *CHECK, *INTERPRETER, *SDY)
+ENTRIES: tuple[OpSyntax, ...] = (*map(syntax_of, OPS.values()), *FUNC, *CHECK, *INTERPRETER, *SDY)
 
 _ATTRIBUTE_DIRECTIVES = {**ATTRIBUTE_DIRECTIVES, "sdy": bracketed}
 _DIRECTIVES = {**TYPE_DIRECTIVES, **TENSOR_DIRECTIVES, **REGION_DIRECTIVES, **SHARDING_DIRECTIVES}
-
-_LISTS, _ENUMS = re.compile(r"\{i64s:(\w+)\}"), re.compile(r"\{enum:(\w+)\}")
 
 
 def _find(spec: str) -> Directive:
@@ -32,29 +28,20 @@ def _find(spec: str) -> Directive:
     return _ATTRIBUTE_DIRECTIVES[kind](name) if name else _DIRECTIVES[kind]
 
 
-def _count(text: str) -> Count:
-    return Count(int(text[:-1]), None) if text.endswith("+") else Count(int(text), int(text))
-
-
 def _read(entry: OpSyntax, form: Form | None) -> OpForm:
-    operands, results, *regions = entry.signature.split()
-    named = [name.split(":") for name in entry.attributes.split() if ":" in name]
-    listed = _LISTS.findall(entry.form or "")
-    enums = _ENUMS.findall(entry.form or "")
-    kinds = {**dict.fromkeys(listed, "i64s"), **{name: name for name in enums}, **dict(named)}
+    older = {name: renewal(kind) for name, kind in entry.attributes.items() if kind}
     return OpForm(
-        _count(operands),
-        _count(results),
-        _count(regions[0] if regions else "0"),
+        entry.operands,
+        entry.results,
+        entry.regions,
         _own(entry, form),
-        {name: renewal(kind) for name, kind in kinds.items()},
+        older,
         None if form is None else form.read,
     )
 
 
 def _own(entry: OpSyntax, form: Form | None) -> frozenset[str]:
-    named = [name.partition(":")[0] for name in entry.attributes.split()]
-    return frozenset(named) if form is None else form.attributes.union(named)
+    return frozenset(entry.attributes) if form is None else form.attributes.union(entry.attributes)
 
 
 def _written(entry: OpSyntax, form: Form | None) -> WrittenForm:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from shlo_disc.diagnostics import Note, ParseError, Source
 from shlo_disc.ir.attributes import FunctionType, Location, Type
 from shlo_disc.ir.core import Value
+from shlo_disc.ir.spelling import spell_type
 from shlo_disc.parse.draft import OpDraft, ResultNames
 from shlo_disc.parse.locations import LocationReader
-from shlo_disc.parse.spelling import spell_type
 
 
 class ValueReader(LocationReader):

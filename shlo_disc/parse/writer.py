@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from shlo_disc.ir.attributes import Attribute, FunctionType, Location
 from shlo_disc.ir.core import Op, Region, Value
+from shlo_disc.ir.spelling import spell_dictionary, spell_location, spell_type
 from shlo_disc.parse.body import SHORT_NAMES
-from shlo_disc.parse.spelling import spell_dictionary, spell_location, spell_type
 
 _SHORT = {name: short for short, name in SHORT_NAMES.items()}
 

@@ -1,5 +1,5 @@
-"""What StableHLO demands of an op, constraint by constraint.
+"""Does a program satisfy what the specification demands, op by op?
 
-In: an `ir.Module`. Out: nothing, or the first constraint that is broken and where. Rules go by the numbers of the
-specification; for each there is a program that it refuses (`tests/verify/refused`).
+In: an `ir.Module`. Out: nothing, or the first constraint that is broken and where. The demands are in the records of
+`dialects`; nothing here is specific to an op.
 """

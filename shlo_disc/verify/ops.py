@@ -1,18 +1,18 @@
-"""Check the ops of a module against the rules: `verify_ops`."""
+"""Check the ops of a module against their records: `verify_ops`."""
 
 from __future__ import annotations
 
 from shlo_disc.diagnostics import Note, VerifyError
+from shlo_disc.dialects.record import OpRecord
+from shlo_disc.dialects.table import OPS
+from shlo_disc.dialects.view import OpView
 from shlo_disc.ir.core import Module, Op
 from shlo_disc.ir.depth import with_room
+from shlo_disc.ir.spelling import spell_type
 from shlo_disc.ir.verify import verify_module
 from shlo_disc.parse.origins import naming_origins
-from shlo_disc.parse.spelling import spell_type
-from shlo_disc.verify.registry import RULES
-from shlo_disc.verify.rules import Rules
 from shlo_disc.verify.slots import Broken, Slots
 from shlo_disc.verify.value_types import verify_signatures, verify_type
-from shlo_disc.verify.view import OpView
 from shlo_disc.verify.walk import Walk
 
 
@@ -42,8 +42,8 @@ def verify_ops(module: Module) -> None:
         for op in walk.ops():
             for value in op.results:
                 verify_type(value.type, value.span)
-            rules = RULES.get(op.name)
-            broken = None if rules is None else _broken(rules, op, walk, slots)
+            record = OPS.get(op.name)
+            broken = None if record is None else _broken(record, op, walk, slots)
             if broken is not None:
                 raise _error(op, broken)
             for region in op.regions:
@@ -52,15 +52,15 @@ def verify_ops(module: Module) -> None:
                         verify_type(value.type, value.span)
 
 
-def _broken(rules: Rules, op: Op, walk: Walk, slots: Slots) -> Broken | None:
+def _broken(record: OpRecord, op: Op, walk: Walk, slots: Slots) -> Broken | None:
     """Return the label of the first constraint that an op breaks, and why."""
-    filled = slots.fill(rules, op)
+    filled = slots.fill(record, op)
     if isinstance(filled, Broken):
         return filled
     if filled.open:
         return None
-    view = OpView(op, walk.module, filled.values, rules.defaults, walk.constants)
-    for label, check in rules.constraints.items():
+    view = OpView(op, walk.module, filled.values, record.defaults, walk.constants)
+    for label, check in record.constraints.items():
         refusal = check(view)
         if refusal is not None:
             return Broken(label, refusal)

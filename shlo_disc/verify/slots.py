@@ -1,9 +1,12 @@
-"""Check an op against the slots of its rules: the number of values, their types, and attributes."""
+"""Check an op against the slots of its record: the number of values, their types, and attributes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from shlo_disc.dialects.record import AttributeSlot, OpRecord, Slot, describe, describe_attributes, kind_of
+from shlo_disc.dialects.types import Tensor, is_sized
+from shlo_disc.dialects.view import Refusal
 from shlo_disc.ir.attributes import (
     ArrayAttr,
     Attribute,
@@ -19,11 +22,8 @@ from shlo_disc.ir.attributes import (
 )
 from shlo_disc.ir.core import Op, Value
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.ir.spelling import spell_attribute, spell_type
 from shlo_disc.ir.type_kind import TypeKind
-from shlo_disc.parse.spelling import spell_attribute, spell_type
-from shlo_disc.verify.rules import AttributeSlot, Rules, Slot, describe, describe_attributes, kind_of
-from shlo_disc.verify.types import Tensor, is_sized
-from shlo_disc.verify.view import Refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,28 +49,28 @@ class Slots:
     _taken: dict[tuple[int, int], bool] = field(default_factory=dict[tuple[int, int], bool])
     _kinds: dict[int, TypeKind] = field(default_factory=dict[int, TypeKind])
 
-    def fill(self, rules: Rules, op: Op) -> Filled | Broken:
+    def fill(self, record: OpRecord, op: Op) -> Filled | Broken:
         """Assign the operands and results of an op to its slots, and check its attributes."""
         values: dict[str, tuple[Value, ...]] = {}
-        if not _split(rules.operands, op.operands, op, "operandSegmentSizes", values):
-            expected = f"'{op.name}' to have {_counted(rules.operands)} operands"
-            return Broken(rules.count, Refusal(expected, str(len(op.operands))))
-        if not _split(rules.results, op.results, op, "resultSegmentSizes", values):
-            expected = f"'{op.name}' to have {_counted(rules.results)} results"
+        if not _split(record.operands, op.operands, op, "operandSegmentSizes", values):
+            expected = f"'{op.name}' to have {_counted(record.operands)} operands"
+            return Broken(record.count, Refusal(expected, str(len(op.operands))))
+        if not _split(record.results, op.results, op, "resultSegmentSizes", values):
+            expected = f"'{op.name}' to have {_counted(record.results)} results"
             return Broken("", Refusal(expected, str(len(op.results))))
-        if len(op.regions) != len(rules.regions) and not _takes_many(rules.regions):
-            return Broken("", Refusal(f"'{op.name}' to have {len(rules.regions)} regions", str(len(op.regions))))
+        if len(op.regions) != len(record.regions) and not _takes_many(record.regions):
+            return Broken("", Refusal(f"'{op.name}' to have {len(record.regions)} regions", str(len(op.regions))))
         is_open = False
-        for number, slot in enumerate((*rules.operands, *rules.results), 1):
+        for number, slot in enumerate((*record.operands, *record.results), 1):
             for value in values[slot.name]:
                 known = self._taken.get((id(slot), id(value.type)))
                 if known is None:
                     refusal = _wrong_value(slot, value, self._kind(value.type))
                     if refusal is not None:
-                        return Broken(slot.label or (f"I{number}" if number <= len(rules.operands) else ""), refusal)
+                        return Broken(slot.label or (f"I{number}" if number <= len(record.operands) else ""), refusal)
                     known = self._taken[id(slot), id(value.type)] = _is_open(slot, value)
                 is_open |= known
-        for attribute in rules.attributes:
+        for attribute in record.attributes:
             refusal = _wrong_attribute(attribute, op)
             if refusal is not None:
                 return Broken(attribute.label, refusal)

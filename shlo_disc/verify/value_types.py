@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Mapping
 
 from shlo_disc.diagnostics import Span, VerifyError
+from shlo_disc.dialects.types import Shape, Tensor, spell_shape
+from shlo_disc.dialects.view import Refusal
 from shlo_disc.ir.attributes import (
     BoundsAttr,
     FutureType,
@@ -18,9 +20,7 @@ from shlo_disc.ir.attributes import (
 )
 from shlo_disc.ir.core import Declaration, Function, Module, Op
 from shlo_disc.ir.dtypes import DType
-from shlo_disc.parse.spelling import spell_quantized, spell_type
-from shlo_disc.verify.types import Shape, Tensor, spell_shape
-from shlo_disc.verify.view import Refusal
+from shlo_disc.ir.spelling import spell_quantized, spell_type
 
 # The least and the greatest positive number; scales are read as f64.
 _RANGES: Mapping[DType, tuple[float, float]] = {

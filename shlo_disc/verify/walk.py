@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
+from shlo_disc.dialects.view import numbers_of
 from shlo_disc.ir.attributes import (
     BoolAttr,
     DenseArrayAttr,
@@ -16,7 +17,6 @@ from shlo_disc.ir.attributes import (
     TensorType,
 )
 from shlo_disc.ir.core import Function, Module, Op, Value
-from shlo_disc.verify.view import numbers_of
 
 _MOST_ELEMENTS = 64  # of a constant that constraints read
 _COMPARED = frozenset({BoolAttr, DenseArrayAttr, EnumAttr, IntegerAttr, StringAttr, SymbolAttr})

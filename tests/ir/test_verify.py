@@ -9,9 +9,9 @@ import pytest
 from shlo_disc.diagnostics import NOWHERE, VerifyError
 from shlo_disc.ir.attributes import FunctionType
 from shlo_disc.ir.core import Block, Module, Op, Region, Value
+from shlo_disc.ir.spelling import spell_type
 from shlo_disc.ir.verify import verify_module
 from shlo_disc.parse.parser import parse_module
-from shlo_disc.parse.spelling import spell_type
 
 pytestmark = pytest.mark.quick
 

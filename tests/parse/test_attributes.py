@@ -32,9 +32,9 @@ from shlo_disc.ir.attributes import (
     UnitAttr,
 )
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.ir.spelling import spell_attribute
 from shlo_disc.parse.locations import LocationReader
 from shlo_disc.parse.parser import parse_module
-from shlo_disc.parse.spelling import spell_attribute
 
 pytestmark = pytest.mark.quick
 

@@ -21,9 +21,9 @@ from shlo_disc.diagnostics import NOWHERE, ParseError
 from shlo_disc.ir.attributes import DenseAttr, TensorType
 from shlo_disc.ir.core import Module
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.ir.spelling import spell_attribute, spell_type
 from shlo_disc.parse.literals import decode_dense
 from shlo_disc.parse.parser import parse_module, parse_modules
-from shlo_disc.parse.spelling import spell_attribute, spell_type
 from shlo_disc.verify.ops import verify_ops
 
 

@@ -25,8 +25,8 @@ from shlo_disc.ir.attributes import (
     UnrankedTensorType,
 )
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.ir.spelling import spell_type
 from shlo_disc.parse.locations import LocationReader
-from shlo_disc.parse.spelling import spell_type
 
 pytestmark = pytest.mark.quick
 

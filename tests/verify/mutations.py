@@ -8,6 +8,7 @@ from random import Random
 from typing import TypeVar
 
 from shlo_disc.diagnostics import NOWHERE
+from shlo_disc.dialects.view import numbers_of
 from shlo_disc.ir.attributes import (
     ArrayAttr,
     Attribute,
@@ -30,7 +31,6 @@ from shlo_disc.ir.core import Block, Declaration, Function, Module, Op, Region, 
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.attributes import ENUMS
 from shlo_disc.parse.printer import print_module
-from shlo_disc.verify.view import numbers_of
 
 T = TypeVar("T")
 

@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from shlo_disc.verify.registry import RULES
-from shlo_disc.verify.rules import Rules
+from shlo_disc.dialects.record import OpRecord
+from shlo_disc.dialects.table import OPS
 from tests.verify.programs import refused, unchecked
 
 
-def _labels(rules: Rules) -> set[str]:
+def _labels(rules: OpRecord) -> set[str]:
     operands = [slot.label or f"I{number}" for number, slot in enumerate(rules.operands, 1)]
     return {*operands, *[slot.label for slot in rules.attributes], *rules.constraints}
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", OPS)
 def test_every_label_of_a_record_refuses_something(name: str) -> None:
     op = name.removeprefix("stablehlo.")
-    listed = {f"{op} {label}" for label in _labels(RULES[name])}
+    listed = {f"{op} {label}" for label in _labels(OPS[name])}
     assert listed - {str(program) for program in refused()} - unchecked().keys() == set()
 
 
@@ -30,4 +30,4 @@ def test_every_op_of_jaxlib_has_a_record(dialect: str) -> None:
     source = Path(str(module.__file__)).read_text()
     names = {part.split('"')[1] for part in source.split("OPERATION_NAME = ")[1:]}
     assert len(names) > 40
-    assert names - RULES.keys() - {"stablehlo.return"} == set()  # its types are the region's, which its op's rules see
+    assert names - OPS.keys() - {"stablehlo.return"} == set()  # its types are the region's, which its op's rules see

@@ -17,14 +17,14 @@ from shlo_disc.ir.attributes import (
 )
 from shlo_disc.ir.core import Op
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.ir.spelling import (
+    spell_attribute,
+    spell_symbol,
+)
 from shlo_disc.parse.attributes import ENUMS
 from shlo_disc.parse.body import BodyReader
 from shlo_disc.parse.draft import OpDraft
 from shlo_disc.parse.form import Directive
-from shlo_disc.parse.spelling import (
-    spell_attribute,
-    spell_symbol,
-)
 from shlo_disc.parse.writer import BodyWriter
 
 

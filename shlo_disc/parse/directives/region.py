@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from shlo_disc.ir.attributes import DenseArrayAttr, IntegerAttr
 from shlo_disc.ir.core import Block, Op
 from shlo_disc.ir.dtypes import DType
-from shlo_disc.parse.body import BodyReader, element_type
-from shlo_disc.parse.draft import Named, OpDraft
-from shlo_disc.parse.form import Directive
-from shlo_disc.parse.spelling import (
+from shlo_disc.ir.spelling import (
     spell_dictionary,
     spell_type,
 )
+from shlo_disc.parse.body import BodyReader, element_type
+from shlo_disc.parse.draft import Named, OpDraft
+from shlo_disc.parse.form import Directive
 from shlo_disc.parse.writer import BodyWriter, operand_names, signature
 
 # --- reduce: `(%a init: %b) applies stablehlo.add across dimensions = [0]`, or with a reducer

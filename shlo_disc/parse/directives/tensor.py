@@ -17,15 +17,15 @@ from shlo_disc.ir.attributes import (
 )
 from shlo_disc.ir.core import Op
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.ir.spelling import (
+    spell_conv_dimensions,
+    spell_fields,
+)
 from shlo_disc.parse.body import BodyReader
 from shlo_disc.parse.directives.attribute import is_enum, read_enum, write_enum
 from shlo_disc.parse.draft import OpDraft
 from shlo_disc.parse.form import Directive
 from shlo_disc.parse.literals import decode_dense
-from shlo_disc.parse.spelling import (
-    spell_conv_dimensions,
-    spell_fields,
-)
 from shlo_disc.parse.writer import BodyWriter
 
 # --- compare: `LT, %a, %b, SIGNED`

@@ -11,14 +11,14 @@ from shlo_disc.ir.attributes import (
 )
 from shlo_disc.ir.core import Op
 from shlo_disc.ir.dtypes import DType
-from shlo_disc.parse.body import BodyReader
-from shlo_disc.parse.draft import OpDraft
-from shlo_disc.parse.form import Directive, Read
-from shlo_disc.parse.spelling import (
+from shlo_disc.ir.spelling import (
     spell_dictionary,
     spell_results,
     spell_type,
 )
+from shlo_disc.parse.body import BodyReader
+from shlo_disc.parse.draft import OpDraft
+from shlo_disc.parse.form import Directive, Read
 from shlo_disc.parse.writer import BodyWriter, operand_names, signature
 
 

@@ -1,0 +1,1 @@
+"""The ops of StableHLO and CHLO, a module for each family."""

@@ -1,1 +1,0 @@
-"""The constraints of StableHLO's specification, a module for each family of ops."""
