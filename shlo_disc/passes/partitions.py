@@ -202,9 +202,15 @@ class _Partitioner:
         part.ops.update(waiting)
         symbols = self._needed_by(number, part)
         seen, taken = set[Tensor](), list[Tensor]()
+        met = set[Sym]()
         while needed or symbols:
             while symbols:
-                needed += self._owner(symbols.pop())
+                met |= symbols
+                for symbol in symbols:
+                    needed += self._owner(symbol)
+                symbols = self._program.facts.reached(met) - met
+            if not needed:
+                break
             tensor = needed.pop()
             if tensor in seen:
                 continue

@@ -335,3 +335,61 @@ def test_sizes_may_be_read_from_constants() -> None:
     for found in run_all(CONSTANT_SIZES, calls):
         np.testing.assert_array_equal(found[0], [[0, 1]] * 3)
         np.testing.assert_array_equal(found[1], np.arange(3))
+
+
+def reshaped(sizes: str, others: str) -> str:
+    """A program whose last partition reads `%y` alone, whose elements are as many as those of `%x`."""
+    return f"""
+func.func @main(%x: tensor<{sizes}xf32>, %y: tensor<{others}xf32>, %v: tensor<?xf32>)
+    -> (tensor<{others}xf32>, tensor<?xf32>, tensor<{others}xf32>) {{
+  %d0 = stablehlo.get_dimension_size %y, dim = 0 : (tensor<{others}xf32>) -> tensor<i32>
+  %d1 = stablehlo.get_dimension_size %y, dim = 1 : (tensor<{others}xf32>) -> tensor<i32>
+  %e0 = stablehlo.reshape %d0 : (tensor<i32>) -> tensor<1xi32>
+  %e1 = stablehlo.reshape %d1 : (tensor<i32>) -> tensor<1xi32>
+  %shape = stablehlo.concatenate %e0, %e1, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+  %like = stablehlo.dynamic_reshape %x, %shape : (tensor<{sizes}xf32>, tensor<2xi32>) -> tensor<{others}xf32>
+  %z = stablehlo.negate %like : tensor<{others}xf32>
+  %least = stablehlo.constant dense<-1.0> : tensor<f32>
+  %top = stablehlo.reduce(%z init: %least) applies stablehlo.maximum across dimensions = [0, 1]
+    : (tensor<{others}xf32>, tensor<f32>) -> tensor<f32>
+  {compare("mask", "GT", "v", "top")}
+  {COUNT.format(name="n", mask="mask")}
+  {TAKE.format(name="w", x="v", count="n_1", dtype="f32")}
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %total = stablehlo.reduce(%w init: %zero) applies stablehlo.add across dimensions = [0]
+    : (tensor<?xf32>, tensor<f32>) -> tensor<f32>
+  %s = stablehlo.dynamic_broadcast_in_dim %total, %shape, dims = []
+    : (tensor<f32>, tensor<2xi32>) -> tensor<{others}xf32>
+  %sum = stablehlo.add %y, %s : tensor<{others}xf32>
+  %sorted = "stablehlo.sort"(%sum) <{{dimension = 0 : i64, is_stable = true}}> ({{
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %less = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %less : tensor<i1>
+  }}) : (tensor<{others}xf32>) -> tensor<{others}xf32>
+  %last = stablehlo.negate %sorted : tensor<{others}xf32>
+  return %z, %w, %last : tensor<{others}xf32>, tensor<?xf32>, tensor<{others}xf32>
+}}"""
+
+
+@pytest.mark.parametrize("ranks", [("?x?", "?x?"), ("?x?x?", "?x?")])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_partition_takes_what_has_the_sizes_of_its_formulas(ranks: tuple[str, str], swapped: bool) -> None:
+    """That `%y` has as many elements as `%x` gives the arena of a partition without `%x` in sizes of `%x`."""
+    text = reshaped(*ranks)
+    types = [f"%{name}: tensor<{rank}xf32>" for name, rank in zip("xy", ranks, strict=True)]
+    if swapped:
+        text = text.replace(", ".join(types), ", ".join(reversed(types)))
+    rng = np.random.default_rng()
+    run = shlo_disc.compile(text)
+    for rows, columns in ((4, 3), (1, 1), (0, 5), (17, 8)):
+        x, y = rng.standard_normal((2, rows * columns)).astype(np.float32)
+        x = x.reshape((columns, rows) if len(ranks[0]) == 3 else (columns, rows, 1))
+        v = 3 * numbers(9)
+        y = y.reshape(rows, columns)
+        given = (y, x, v) if swapped else (x, y, v)
+        count = (v > max(-1.0, (-x).max(initial=-1.0))).sum()
+        negated, taken, last = run(*given)
+        np.testing.assert_array_equal(negated, -x.reshape(rows, columns))
+        np.testing.assert_array_equal(taken, v[:count])
+        wanted = -np.sort(y + v[:count].sum(dtype=np.float64), axis=0)
+        np.testing.assert_allclose(last, wanted, rtol=1e-5, atol=1e-5)

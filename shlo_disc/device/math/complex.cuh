@@ -3,6 +3,10 @@
 #pragma once
 #include "values/convert.cuh"
 
+// a * b, never contracted into a sum of two products, where a compiler could take either.
+SHLO_DEVICE float times(float a, float b) { return fmaf(a, b, -0.0f); }
+SHLO_DEVICE double times(double a, double b) { return fma(a, b, -0.0); }
+
 SHLO_DEVICE bool endless(double x) { return !(x - x == 0); }  // infinite or NaN
 SHLO_DEVICE bool has_nan(c128 z) { return z.re != z.re || z.im != z.im; }
 SHLO_DEVICE c128 not_a_number() { return {nan_f64(), nan_f64()}; }
@@ -13,7 +17,7 @@ template <class R> SHLO_DEVICE Complex<R> operator-(Complex<R> a, Complex<R> b) 
 template <class R> SHLO_DEVICE Complex<R> operator-(Complex<R> a) { return {-a.re, -a.im}; }
 template <class R>
 SHLO_DEVICE Complex<R> operator*(Complex<R> a, Complex<R> b) {
-  return {a.re * b.re - a.im * b.im, a.im * b.re + a.re * b.im};
+  return {a.re * b.re - times(a.im, b.im), a.im * b.re + times(a.re, b.im)};
 }
 template <class R>
 SHLO_DEVICE Complex<R> operator/(Complex<R> a, Complex<R> b) {
@@ -21,12 +25,12 @@ SHLO_DEVICE Complex<R> operator/(Complex<R> a, Complex<R> b) {
   if (b.re == 0 && b.im == 0) return {a.re / b.re, a.im / b.re};
   if (is_finite(a) && b.re - b.re != 0 && b.re == b.re && b.im - b.im != 0 && b.im == b.im) {  // two infinities: only
     const R c = b.re > 0 ? 1 : -1, d = b.im > 0 ? 1 : -1;                                      // the signs count
-    return {0 * (a.re * c + a.im * d), 0 * (a.im * c - a.re * d)};
+    return {0 * (times(a.re, c) + a.im * d), 0 * (times(a.im, c) - a.re * d)};
   }
   const R c = sign_if_infinite(a.re), d = sign_if_infinite(a.im);
   if ((c != 0 || d != 0) && is_finite(b)) {
     const R infinity = (R)inf_f64();
-    return {infinity * (c * b.re + d * b.im), infinity * (d * b.re - c * b.im)};
+    return {infinity * (times(c, b.re) + d * b.im), infinity * (times(d, b.re) - c * b.im)};
   }
   const bool wide = (b.re < 0 ? -b.re : b.re) >= (b.im < 0 ? -b.im : b.im);
   if (wide) {
@@ -75,7 +79,7 @@ SHLO_DEVICE c128 log_(c128 a) {
   const double x = fabs(a.re), y = fabs(a.im), large = fmax(x, y), small = fmin(x, y);
   const double scale = large > 1e300 ? 0.5 : large < 1e-300 ? 0x1p+64 : 1;  // the modulus may overflow, or lose digits
   const double back = large > 1e300 ? 0.6931471805599453 : large < 1e-300 ? -44.3614195558365 : 0;
-  const double size = large > 0.5 && large < 2 ? 0.5 * log1p((large - 1) * (large + 1) + small * small)
+  const double size = large > 0.5 && large < 2 ? 0.5 * log1p((large - 1) * (large + 1) + times(small, small))
                                                : log(hypot(x * scale, y * scale)) + back;
   return {size, atan2(a.im, a.re)};
 }
@@ -117,13 +121,13 @@ SHLO_DEVICE c128 tan_(c128 a) {
 SHLO_DEVICE c128 expm1_(c128 a) {
   if (a.im == 0) return {expm1(a.re), a.im};
   const double half = sin(a.im * 0.5), grown = expm1(a.re);
-  return {grown * cos(a.im) - 2 * half * half, (grown + 1) * sin(a.im)};
+  return {grown * cos(a.im) - times(2 * half, half), (grown + 1) * sin(a.im)};
 }
 SHLO_DEVICE c128 log1p_(c128 a) {
   if (has_nan(a)) return not_a_number();
-  const bool small = a.re * a.re + a.im * a.im < 0.25;
+  const bool small = times(a.re, a.re) + a.im * a.im < 0.25;
   const bool large = fabs(a.re) > 1e300 || fabs(a.im) > 1e300;  // their modulus may overflow
-  const double size = small   ? 0.5 * log1p(a.re * (2 + a.re) + a.im * a.im)
+  const double size = small   ? 0.5 * log1p(a.re * (2 + a.re) + times(a.im, a.im))
                       : large ? log(hypot(a.re * 0.5, a.im * 0.5)) + 0.6931471805599453
                               : log(hypot(1 + a.re, a.im));
   return {size, atan2(a.im, 1 + a.re)};

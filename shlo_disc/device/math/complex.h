@@ -257,7 +257,7 @@ SHLO_INLINE V fused(V a, V b, V c) {
 template <class V>
 SHLO_INLINE V modulus(V re, V im, elem_t<V> low, elem_t<V> high) {
   const V a = abs_(re), b = abs_(im), x = hardware_max(a, b), y = hardware_min(b, a), least = splat<V>(low);
-  const V square = x * x + y * y, inverse = rough_rsqrt(hardware_max(square, least));
+  const V square = times(x, x) + y * y, inverse = rough_rsqrt(hardware_max(square, least));
   V h = square * inverse, half = inverse * elem_t<V>(0.5);
   if constexpr (same<V, f64h>) {  // needs twice the digits
     const V away = 0.5 - h * half;
@@ -273,7 +273,7 @@ SHLO_INLINE V modulus(V re, V im, elem_t<V> low, elem_t<V> high) {
 }
 // Squares of floats neither overflow nor vanish in double. A NaN takes precedence over an infinite part, as in XLA,
 // unlike in C99.
-SHLO_INLINE float abs_(c64 a) { return (float)__builtin_sqrt((double)a.re * a.re + (double)a.im * a.im); }
+SHLO_INLINE float abs_(c64 a) { return (float)__builtin_sqrt(times((double)a.re, (double)a.re) + (double)a.im * a.im); }
 SHLO_INLINE double abs_(c128 a) { return a.re != a.re || a.im != a.im ? nan_f64() : __builtin_hypot(a.re, a.im); }
 SHLO_INLINE f32v abs_(c64v a) { return modulus(a.re, a.im, 0x1p-80f, 0x1p120f); }
 SHLO_INLINE f64h abs_(Complex<f64h> a) { return modulus(a.re, a.im, 0x1p-900, 0x1p1000); }
@@ -291,11 +291,11 @@ SHLO_INLINE c128 smith_quotient(c128 a, c128 b) {
   if (b.re == 0 && b.im == 0) return {a.re / b.re, a.im / b.re};
   if (is_finite(a) && b.re - b.re != 0 && b.re == b.re && b.im - b.im != 0 && b.im == b.im) {  // two infinities: only
     const double c = b.re > 0 ? 1 : -1, d = b.im > 0 ? 1 : -1;                                 // the signs count
-    return {0 * (a.re * c + a.im * d), 0 * (a.im * c - a.re * d)};
+    return {0 * (times(a.re, c) + a.im * d), 0 * (times(a.im, c) - a.re * d)};
   }
   const double c = sign_if_infinite(a.re), d = sign_if_infinite(a.im);
   if ((c != 0 || d != 0) && is_finite(b))
-    return {inf_f64() * (c * b.re + d * b.im), inf_f64() * (d * b.re - c * b.im)};
+    return {inf_f64() * (times(c, b.re) + d * b.im), inf_f64() * (times(d, b.re) - c * b.im)};
   if (abs_(b.re) >= abs_(b.im)) {
     const double ratio = b.im / b.re, size = b.re + times(b.im, ratio);
     return {(a.re + times(a.im, ratio)) / size, (a.im - times(a.re, ratio)) / size};

@@ -49,13 +49,13 @@ SHLO_INLINE Complex<D> exp_f64(Complex<D> z) {
 SHLO_INLINE c128 expm1_one(c128 z) {
   if (z.im == 0) return {__builtin_expm1(z.re), z.im};
   const double half = __builtin_sin(z.im * 0.5), grown = __builtin_expm1(z.re);
-  return {grown * __builtin_cos(z.im) - 2 * half * half, (grown + 1) * __builtin_sin(z.im)};
+  return {grown * __builtin_cos(z.im) - times(2 * half, half), (grown + 1) * __builtin_sin(z.im)};
 }
 template <class D>
 SHLO_INLINE Complex<D> expm1_f64(Complex<D> z) {
   const D grown = expm1_f64(z.re), half = circle((D)(z.im * 0.5)).sine;
   const Circle<D> t = circle(z.im);
-  const Complex<D> y = {grown * t.cosine - 2.0 * (half * half), (grown + 1.0) * t.sine};
+  const Complex<D> y = {grown * t.cosine - times(2.0 * half, half), (grown + 1.0) * t.sine};
   return unless(beyond(z.re, 700, z.im), y, [](c128 one) { return expm1_one(one); }, z);
 }
 template <class D>
@@ -72,7 +72,7 @@ SHLO_INLINE Complex<D> cosh_by(Complex<D> z) {
 template <class D>
 SHLO_INLINE Complex<D> tanh_by(Complex<D> z) {
   const Circle<D> h = hyperbola(z.re), t = circle(z.im);
-  const D under = h.sine * h.sine + t.cosine * t.cosine;
+  const D under = times(h.sine, h.sine) + t.cosine * t.cosine;
   return {h.sine * h.cosine / under, t.sine * t.cosine / under};
 }
 template <class D> SHLO_INLINE Complex<D> times_i(Complex<D> z) { return {-z.im, z.re}; }
@@ -137,7 +137,7 @@ SHLO_INLINE D upper_half(D x) {
 // (1 + t)^2 + b^2 - 1, without the cancellation of its terms.
 template <bool Narrow, class D>
 SHLO_INLINE D above_one(D t, D b) {
-  if constexpr (Narrow) return t * (t + 2.0) + b * b;  // at least one of the products is exact, the other is not rounded
+  if constexpr (Narrow) return t * (t + 2.0) + times(b, b);  // at least one of the products is exact, the other is not rounded
   else {
     const D t1 = upper_half(t), t2 = t - t1, b1 = upper_half(b), b2 = b - b1;
     Sum<D> sum = {t + t, splat<D>(0)};
@@ -145,7 +145,7 @@ SHLO_INLINE D above_one(D t, D b) {
     sum.add(b1 * b1);
     sum.add(2.0 * t1 * t2);
     sum.add(2.0 * b1 * b2);
-    return sum.sum + (sum.lost + (t2 * t2 + b2 * b2));
+    return sum.sum + (sum.lost + (t2 * t2 + times(b2, b2)));
   }
 }
 // log |a + i b|, where t is a - 1 without rounding, or with the sign of a.
@@ -159,7 +159,7 @@ SHLO_INLINE D log_modulus(D t, D a, D b) {
     up = huge ? splat<D>(0x1p-600) : tiny ? splat<D>(0x1p600) : one;
     shift = huge ? splat<D>(600 * 0.6931471805599453) : tiny ? splat<D>(-600 * 0.6931471805599453) : zero;
   }
-  const D u = x * up, v = y * up, square = u * u + v * v;
+  const D u = x * up, v = y * up, square = times(u, u) + v * v;
   const auto near = both(between(splat<D>(0.5), square, splat<D>(2)), up == one);
   const D excess = above_one<Narrow>(t, b), sum = 1.0 + excess;
   const D of = near ? sum : square, lost = near ? (D)(excess - (sum - 1.0)) : zero;
@@ -181,7 +181,7 @@ SHLO_INLINE Complex<D> log1p_f64(Complex<D> z) {
 // With m the modulus, the larger part is sqrt((|x| + m) / 2), the other |y| / 2 divided by it.
 template <class D>
 SHLO_INLINE Complex<D> sqrt_f64(Complex<D> z) {
-  const D zero = splat<D>(0), a = abs_(z.re), square = a * a + z.im * z.im;
+  const D zero = splat<D>(0), a = abs_(z.re), square = times(a, a) + z.im * z.im;
   const D root = sqrt_((D)((a + sqrt_(square)) * 0.5));
   const D other = z.im * (0.5 / root);
   const auto is_zero = both(a == zero, z.im == zero);
@@ -207,7 +207,7 @@ SHLO_INLINE Complex<D> pow_f64(Complex<D> a, Complex<D> b) {
 // The root of the modulus, at a third of the angle; for 0 and non-finite numbers as pow.
 template <bool Narrow, class D>
 SHLO_INLINE Complex<D> cbrt_f64(Complex<D> z) {
-  const D size = Narrow ? sqrt_((D)(z.re * z.re + z.im * z.im)) : abs_(z), root = cbrt_f64(size);
+  const D size = Narrow ? sqrt_((D)(times(z.re, z.re) + z.im * z.im)) : abs_(z), root = cbrt_f64(size);
   const Circle<D> t = circle((D)(atan2_f64(z.im, z.re) * (1.0 / 3)));
   const auto right = both(size > splat<D>(0), size < splat<D>(inf_f64()));
   return unless(not_true(right), Complex<D>{root * t.cosine, root * t.sine},

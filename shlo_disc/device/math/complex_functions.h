@@ -13,7 +13,7 @@ SHLO_INLINE c128 asin_acos_kernel_(c128 z) {
   if (x == inf_f64() || y == inf_f64()) return {y == y && y != inf_f64() ? 0 : y, inf_f64()};
   if (x > huge || y > huge) {  // l = log(2 |z|)
     const double a = x * 0x1p-600, b = y * 0x1p-600;
-    return {y, 0.5 * log_(a * a + b * b) + 601 * 0.6931471805599453};
+    return {y, 0.5 * log_(times(a, a) + b * b) + 601 * 0.6931471805599453};
   }
   if (y <= abs_(x - 1) * 0x1p-54) {  // the square of y may vanish
     const double root = sqrt_(abs_(x - 1)) * sqrt_(x + 1);
@@ -59,12 +59,12 @@ SHLO_INLINE c128 atanh_(c128 z) {
   if (x > 0x1p+500 || y > 0x1p+500) {  // 1 / z
     const bool endless = x == inf_f64() || y == inf_f64();
     const double large = x > y ? x : y, a = x / large, b = y / large;
-    const double real = endless ? 0 : a / large / (a * a + b * b);
+    const double real = endless ? 0 : a / large / (times(a, a) + b * b);
     return {signed_like(x != x && !endless ? x : real, z.re), y != y ? y : signed_like(right_angle, z.im)};
   }
-  const double from_one = (1 - x) * (1 - x) + y * y;
+  const double from_one = times(1 - x, 1 - x) + y * y;
   const double real = x == 1 && from_one == 0 ? 0.5 * (0.6931471805599453 - log_(y)) : 0.25 * log1p_(4 * x / from_one);
-  const double angle = 0.5 * atan2_(2 * y, (1 - x) * (1 + x) - y * y);
+  const double angle = 0.5 * atan2_(2 * y, (1 - x) * (1 + x) - times(y, y));
   return {signed_like(real, z.re), signed_like(angle, z.im)};
 }
 SHLO_INLINE c128 atan_(c128 z) {  // -i atanh(i z)

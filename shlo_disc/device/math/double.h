@@ -177,7 +177,7 @@ template <class D>
 SHLO_INLINE D acosh_f64(D x) {
   D t = x - 1.0;
   auto huge = x > splat<D>(0x1p60);
-  D y = log1p_f64(huge ? x : (D)(t + sqrt_((D)(t * t + t * 2.0))));
+  D y = log1p_f64(huge ? x : (D)(t + sqrt_((D)(t * t + (t + t)))));
   y = huge ? (D)(y + 0.6931471805599453) : y;
   return x >= splat<D>(1) ? y : splat<D>(nan_f64());
 }
@@ -207,7 +207,7 @@ SHLO_INLINE Turned<D> turned(D x) {
   D y = r + lost, z = y * y, half = z * 0.5, rest = 1.0 - half;
   lost = (r - y) + lost;
   D sine_tail = y * z * horner(z, SHLO_SIN) + lost, sine = y + sine_tail;
-  D cosine_tail = ((1.0 - rest) - half) + (z * z * horner(z, SHLO_COS) - y * lost), cosine = rest + cosine_tail;
+  D cosine_tail = ((1.0 - rest) - half) + (z * z * horner(z, SHLO_COS) - times(y, lost)), cosine = rest + cosine_tail;
   D sine_lost = sine_tail - (sine - y), cosine_lost = cosine_tail - (cosine - rest);
   return {whole_bits(n), x == splat<D>(0) ? x : sine, cosine, sine_lost, cosine_lost};
 }
@@ -237,8 +237,8 @@ SHLO_INLINE D angle(D y, D x) {
   D zero = splat<D>(0), over = y, under = x, high = zero, low = zero;
   auto from = [&](double ratio, double times_x, double times_y, double angle, double rest) {
     auto beyond = y > (D)(x * ratio);
-    over = beyond ? (D)(y * times_x - x * times_y) : over;
-    under = beyond ? (D)(x * times_x + y * times_y) : under;
+    over = beyond ? (D)(y * times_x - times(x, splat<D>(times_y))) : over;
+    under = beyond ? (D)(x * times_x + times(y, splat<D>(times_y))) : under;
     high = beyond ? splat<D>(angle) : high;
     low = beyond ? splat<D>(rest) : low;
   };

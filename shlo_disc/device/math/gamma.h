@@ -54,7 +54,7 @@ SHLO_OUTLINE D lgamma_d(D x) {
   }
   D y = below ? (D)(a - 1.0) : (D)(a - down);  // exact, and -1 .. 1
   Parts<D> p = horner_parts(y, SHLO_LGAMMA);
-  D square = (y + 1.0) * y, near = square * p.head + square * p.rest;
+  D square = (y + 1.0) * y, near = square * p.head + times(square, p.rest);
   auto large = a >= splat<D>(8);
   Parts<D> log = log_parts((large | below) ? a : product);
   D z = one / a;
@@ -116,7 +116,7 @@ SHLO_OUTLINE D digamma_of_negative(D a) {
   D z = 1.0 / w.head;
   Parts<D> first = sum_of_any(a, splat<D>(1)), second = sum_of_any(a, splat<D>(2));
   Parts<D> two = quotient_of_parts(sum_of_any(first, second), product_of_parts(first, second)), log = log_parts(w.head);
-  log.rest = log.rest + (w.rest * z + z * z * horner((D)(z * z), SHLO_DIGAMMA_TAIL));
+  log.rest = log.rest + (times(w.rest, z) + z * z * horner((D)(z * z), SHLO_DIGAMMA_TAIL));
   Parts<D> found = sum_of_any(sum_of_any(log, -two), turn);
   D near = found.head + found.rest;
   auto small = abs_(near) < log.head * 0x1p-5;

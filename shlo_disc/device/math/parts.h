@@ -27,7 +27,7 @@ SHLO_INLINE Parts<D> product_of_parts(Parts<D> a, D b) {
 template <class D>
 SHLO_INLINE Parts<D> product_of_parts(Parts<D> a, Parts<D> b) {
   Parts<D> found = product_of_parts(a.head, b.head);
-  return {found.head, (D)(found.rest + (a.head * b.rest + a.rest * b.head))};
+  return {found.head, (D)(found.rest + (a.head * b.rest + times(a.rest, b.head)))};
 }
 template <class D, class Mask>
 SHLO_INLINE Parts<D> chosen(Mask mask, Parts<D> a, Parts<D> b) {

@@ -30,7 +30,7 @@ template <class D>
 SHLO_INLINE D size_of_power_of_singles(D a, D y) {
   Binary<D> b = split_binary(a);
   D s = b.f / (b.f + 2.0), z = s * s;
-  D x = y * ((s * z * horner(z, SHLO_LOG_SINGLE) + 2.0 * s) + b.k * 0.6931471805599453);
+  D x = y * ((s * z * horner(z, SHLO_LOG_SINGLE) + (s + s)) + b.k * 0.6931471805599453);
   x = x < splat<D>(-746) ? splat<D>(-746) : x;
   x = x > splat<D>(710) ? splat<D>(710) : x;
   D n = nearest_whole((D)(x * 1.4426950408889634)), r = x - n * 0.6931471805599453;

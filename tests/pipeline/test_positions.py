@@ -1,0 +1,54 @@
+"""An element of a result has the same bits wherever it is: in a full vector, in the last one, alone, in any chunk.
+
+Compilers contract a product into a sum where they see both, and so not in all copies of a loop. A sum of two products
+can be contracted in two ways.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import shlo_disc
+from shlo_disc.ir.dtypes import DType, numpy_dtype
+from tests.pipeline.every_op import accepted
+
+Array = NDArray[Any]
+TYPES = (DType.F32, DType.F64, DType.C64, DType.C128)  # narrower floats are computed in f32
+COUNT = 600
+MAGNITUDES = (1e-3, 0.1, 1.0, 1.0, 3.0, 10.0, 100.0, 1e4)
+
+
+def values(dtype: DType, rng: np.random.Generator) -> Array:
+    parts = rng.standard_normal((2, COUNT)) * rng.choice(MAGNITUDES, (2, COUNT))
+    return (parts[0] + 1j * parts[1] if dtype.is_complex else parts[0]).astype(numpy_dtype(dtype))
+
+
+def bits(array: Array) -> Array:
+    return np.ascontiguousarray(array).view(np.uint8).reshape(len(array), -1)
+
+
+def program(dtype: DType) -> tuple[str, list[str]]:
+    """A function of all ops that take `%x` and `%y` alone, for any number of elements; and these ops."""
+    ops = [op for op in accepted(dtype) if "({" not in op and "%c" not in op]
+    lines = [f"  %{k} = {op}".replace("tensor<3x", "tensor<?x") for k, op in enumerate(ops)]
+    x, types = f"tensor<?x{dtype.value}>", ", ".join([line.rpartition("-> ")[2] for line in lines])
+    returned = f"  return {', '.join(f'%{k}' for k in range(len(ops)))} : {types}"
+    return "\n".join([f"func.func @main(%x: {x}, %y: {x}) -> ({types}) {{", *lines, returned, "}"]), ops
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_an_element_has_the_same_bits_at_every_place(dtype: DType) -> None:
+    text, ops = program(dtype)
+    run = shlo_disc.compile(text, options=shlo_disc.CompileOptions(fusion="none"))
+    rng = np.random.default_rng()
+    x, y = values(dtype, rng), values(dtype, rng)
+    whole = run(x, y)
+    for first in range(0, COUNT - 40, 37):  # each element in other lanes, and in vectors that are not full
+        last = first + int(rng.integers(1, 40))
+        for op, part, result in zip(ops, run(x[first:last], y[first:last]), whole, strict=True):
+            unlike = np.flatnonzero((bits(part) != bits(result[first:last])).any(1))
+            assert not unlike.size, f"{op}: {x[first + unlike[0]]}, {y[first + unlike[0]]} gives other bits elsewhere"
