@@ -47,8 +47,12 @@ class OpNodes:
         return tuple(found)
 
     def _reads_memory(self, user: Op[object], view: Tensor) -> bool:
-        """Whether an op reads the memory of a view. Bodies of loops and branches read the base of a view."""
-        if view not in self._stored or view not in self._demanded[user]:
+        """Whether an op reads a view from its memory alone. Bodies of loops and branches read the base of a view.
+
+        A scatter may copy a view from memory and compute its indices from the base of the same view.
+        """
+        in_memory = self._demanded[user].count(view)
+        if view not in self._stored or not in_memory or in_memory < user.operands.count(view):
             return False
         return not any(view in captured(body) for body in user.bodies)
 

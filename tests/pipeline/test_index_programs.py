@@ -228,6 +228,43 @@ PROGRAMS = (
 )
 
 
+# Views of a value that a program computes, and ops that read one view through several of their operands.
+VIEWS: dict[str, Any] = {
+    "slice": lambda x: x[1:],
+    "reverse": lambda x: x[::-1],
+    "strides": lambda x: x[::2],
+    "transpose": lambda x: x.reshape(-1, 1).T[0],
+    "join": lambda x: jnp.concatenate([x, x]),
+}
+READERS: dict[str, Any] = {
+    "scatter": lambda v: v.at[v].add(v, mode="drop"),
+    "scatter of itself": lambda v: v.at[v].set(2, mode="drop"),
+    "scatter to zeros": lambda v: jnp.zeros_like(v).at[v].max(v, mode="drop"),
+    "gather": lambda v: jnp.take(v, v, mode="fill", fill_value=7),
+    "update": lambda v: lax.dynamic_update_slice(v, v[:1], (v[0],)),
+    "slice": lambda v: lax.dynamic_slice(v, (v[-1],), (1,)) + v,
+    "sort": lambda v: lax.sort((v, v, v * v), num_keys=1),
+    "product": lambda v: (v @ v, v[:, None] @ v[None]),
+    "scan": lambda v: jnp.cumsum(v) + v,
+    "window": lambda v: lax.reduce_window(v, v[0], lax.max, (3,), (1,), ((1, 1),)),
+    "loop": lambda v: lax.fori_loop(0, 3, lambda k, y: y + v[k % v.shape[0]], v),
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_is_read_from_memory_and_by_its_formula(view: str) -> None:
+    """Templates read operands from memory, and compute indices and updates from what a view is a view of."""
+    for name, reader in READERS.items():
+        verify(
+            program(
+                f"{view}, {name}",
+                lambda x, reader=reader: reader(VIEWS[view]((x * x + 3) % 5)),
+                In("n + 2", I32),
+                draws=1,
+            )
+        )
+
+
 @pytest.mark.parametrize("one", PROGRAMS, ids=lambda one: one.name)
 def test_program_moves_elements_as_jax_does(one: Program) -> None:
     verify(one)
