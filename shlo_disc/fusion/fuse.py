@@ -222,9 +222,9 @@ class _Planner:
             return self._reduce_refusal(op, draft)
         if self.state.indirections(op, draft) > MOST_INDIRECTIONS:
             return MergeRefusal(f"it would be an index of an index, more than {MOST_INDIRECTIONS} times")
-        if (copies := self.state.visits(op, draft)[1]) > MOST_COPIES:
+        if (copies := len(self.state.visits(op, draft)[1])) > MOST_COPIES:
             return MergeRefusal(f"it would be computed at more than {MOST_COPIES} places")
-        if copies > 1 and copies + sum(draft.copies.values()) > MOST_FORMULAS:
+        if copies > 1 and copies + sum(map(len, draft.places.values())) > MOST_FORMULAS:
             return MergeRefusal(f"the group has {MOST_FORMULAS} formulas already")
         if any(t in self.state.outputs for t in op.results):
             return self._storage_refusal(op, draft)

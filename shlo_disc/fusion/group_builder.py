@@ -18,9 +18,10 @@ from shlo_disc.kernels.groups import GroupKind
 class GroupDraft:
     """A group while it grows; `visits`: how often each op computes an element, at each of the likely sizes.
 
-    `indirections`: the depth of nested indexing through each op that is used as an index. `work` is that of all ops, in
-    additions. `loaded` are the tensors that the ops added so far read from memory; `memory` is the cost of reading
-    these and of writing the roots.
+    `places`: the numbers of the different indices at which each op is computed for one point of a root; each place has
+    a formula of its own. `indirections`: the depth of nested indexing through each op that is used as an index. `work`
+    is that of all ops, in additions. `loaded` are the tensors that the ops added so far read from memory; `memory` is
+    the cost of reading these and of writing the roots.
     """
 
     kind: GroupKind
@@ -29,7 +30,7 @@ class GroupDraft:
     anchor: Op[object] | None
     rows: Shape | None = None
     visits: dict[Op[object], tuple[float, ...]] = field(default_factory=dict[Op[object], tuple[float, ...]])
-    copies: dict[Op[object], int] = field(default_factory=dict[Op[object], int])
+    places: dict[Op[object], frozenset[int]] = field(default_factory=dict[Op[object], frozenset[int]])
     indirections: dict[Op[object], int] = field(default_factory=dict[Op[object], int])
     work: tuple[float, ...] = ()
     memory: tuple[float, ...] = ()

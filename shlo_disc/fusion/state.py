@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from typing import TypeAlias
 
 from shlo_disc.analysis.access import is_free
 from shlo_disc.analysis.reads import ReadTable, Space
@@ -17,6 +19,9 @@ from shlo_disc.fusion.op_nodes import OpNodes
 from shlo_disc.kernels.groups import Claim, Context, Decision, FusionPlan, Group, GroupKind
 from shlo_disc.kernels.op_cost import is_counting, weight
 from shlo_disc.kernels.op_graph import all_operands, row_space, space_of
+
+Places: TypeAlias = frozenset[int]
+_OWN: Places = frozenset((0,))  # of a root: the point that a group computes
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,8 @@ class FusionState:
         self._counting = dict[Op[object], bool]()
         # Ops are placed from the results backwards, so the readers of an op are final when it is placed.
         self._readers = dict[Op[object], list[GroupDraft]]()
-        self._visits = dict[tuple[Op[object], GroupDraft], tuple[Amounts, int]]()
+        self._visits = dict[tuple[Op[object], GroupDraft], tuple[Amounts, Places]]()
+        self._numbers = dict[tuple[Index, Op[object] | None, int], int]()
 
     # -- growing
 
@@ -65,7 +71,7 @@ class FusionState:
         roots = [t for t in op.results if self.nodes.is_read(t)] if rows else []
         draft = GroupDraft(kind, [op], roots or list(op.results), None if rows else op)
         draft.rows = row_space(op) if rows else None
-        draft.visits[op], draft.copies[op] = self.size(op), 1
+        draft.visits[op], draft.places[op] = self.size(op), _OWN
         draft.work = self.work(op, self.size(op))
         draft.loaded.update(dict.fromkeys(self.loaded(op)))
         draft.memory = self._memory(draft)
@@ -77,7 +83,7 @@ class FusionState:
     def join(self, op: Op[object], draft: GroupDraft) -> None:
         """Compute `op` in a group of its readers; others read it from memory, unless they compute it too."""
         others = self.others(op, draft)
-        visits, copies = self.visits(op, draft)
+        visits, places = self.visits(op, draft)
         draft.ops.append(op)
         self.homes.setdefault(op, []).append(draft)
         stored = [t for t in op.results if t in self.outputs]
@@ -85,7 +91,7 @@ class FusionState:
         if roots:
             draft.roots += roots
             visits = largest(visits, self.size(op))
-        draft.visits[op], draft.copies[op] = visits, copies
+        draft.visits[op], draft.places[op] = visits, places
         if depth := self.indirections(op, draft):
             draft.indirections[op] = depth
         draft.work = plus(draft.work, self.work(op, visits))
@@ -113,7 +119,7 @@ class FusionState:
         kept.roots += [t for t in gone.roots if t not in kept.roots]
         for op, visits in gone.visits.items():
             kept.visits[op] = largest(kept.visits[op], visits) if op in kept.visits else visits
-            kept.copies[op] = max(kept.copies.get(op, 0), gone.copies[op])
+            kept.places[op] = kept.places.get(op, frozenset()) | gone.places[op]
         for op, depth in gone.indirections.items():
             kept.indirections[op] = max(kept.indirections.get(op, 0), depth)
         kept.work = plus(kept.work, gone.work)
@@ -163,33 +169,35 @@ class FusionState:
             known = self._loaded[op] = tuple(dict.fromkeys(found))
         return known
 
-    def visits(self, op: Op[object], draft: GroupDraft) -> tuple[Amounts, int]:
-        """How often `draft` would compute an element of `op` that it does not store, and at how many places."""
+    def visits(self, op: Op[object], draft: GroupDraft) -> tuple[Amounts, Places]:
+        """How often `draft` would compute an element of `op` that it does not store, and at which places."""
         if (known := self._visits.get((op, draft))) is None:
             known = self._visits[op, draft] = self._visits_of(op, draft)
         return known
 
-    def _visits_of(self, op: Op[object], draft: GroupDraft) -> tuple[Amounts, int]:
+    def _visits_of(self, op: Op[object], draft: GroupDraft) -> tuple[Amounts, Places]:
         if isinstance(op.attrs, ReduceAttrs):  # once per row, by a stage of its own
-            return self.size(op), 1
-        found: dict[tuple[Index, Op[object] | None], tuple[Amounts, int]] = {}
+            return self.size(op), _OWN
+        found = dict[tuple[Index, Op[object] | None], Amounts]()
+        places = set[int]()
         for user in self.nodes.consumers[op]:
             if (around := draft.visits.get(user)) is None:
                 continue
             for reads in self.reads.of(user):
                 for access in reads.accesses:
                     if access.tensor in op.results:
-                        visits, copies = self.costs.visits(reads, access, around), draft.copies[user]
-                        place = access.index, user if reads.moves(access) else None
-                        if (known := found.get(place)) is not None:
-                            visits, copies = largest(known[0], visits), max(known[1], copies)
-                        found[place] = visits, copies
+                        visits = self.costs.visits(reads, access, around)
+                        way = access.index, user if reads.moves(access) else None
+                        found[way] = largest(found[way], visits) if way in found else visits
+                        is_same = access.index == reads.space.index
+                        places |= draft.places[user] if is_same else {self._place(*way, k) for k in draft.places[user]}
         if not found:  # a region reads it
-            return self.size(op), 1
-        (total, copies), *more = found.values()
-        for visits, count in more:
-            total, copies = plus(total, visits), copies + count
-        return total, copies
+            return self.size(op), _OWN
+        return reduce(plus, found.values()), frozenset(places)
+
+    def _place(self, index: Index, loops: Op[object] | None, around: int) -> int:
+        """The number of a place: an index, perhaps in the loops of an op, seen from another place."""
+        return self._numbers.setdefault((index, loops, around), len(self._numbers) + 1)
 
     def indirections(self, op: Op[object], draft: GroupDraft) -> int:
         """The most dependent loads in `draft`, each giving an index of the next, if `op` joins it."""
