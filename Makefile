@@ -14,11 +14,12 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 USABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: help demo test quick fuzz hostile check format golden bench bench-peers bench-ops bench-compile bench-fusion bench-parse clean
+.PHONY: help demo test test-slow quick fuzz hostile check format golden bench bench-peers bench-ops bench-compile bench-fusion bench-parse clean
 
 help:
 	@echo "make demo    an encoder, 50 shapes, one compilation, checked against XLA"
-	@echo "make test    every check and every test"
+	@echo "make test    every check, and the tests of a quarter of an hour"
+	@echo "make test-slow  the other tests: grids of forms and variants, random and hostile programs (.ci/run: both)"
 	@echo "make quick   a minute of tests, some of every package: what to run between edits"
 	@echo "make fuzz    random programs in all ways against each other, for FUZZ_SECONDS=$(FUZZ_SECONDS), from FUZZ_SEED=$(FUZZ_SEED) on"
 	@echo "make hostile  compile and call HOSTILE=$(HOSTILE) programs that were changed at random"
@@ -48,7 +49,10 @@ demo: $(INSTALLED)
 	$(BIN)/python examples/quickstart.py
 
 test: check
-	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=40 --corpus=$(CORPUS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=40 --corpus=$(CORPUS) -m "not slow"
+
+test-slow: $(INSTALLED)
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=40 --corpus=$(CORPUS) -m slow
 	-$(MAKE) hostile HOSTILE_SEED=$(FUZZ_SEED)  # what this and the next one find is printed; it does not fail the tests yet
 	-$(MAKE) fuzz
 

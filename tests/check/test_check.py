@@ -13,6 +13,8 @@ from shlo_disc.options import CompileOptions
 from tests.check.bugs import BUGS
 from tests.check.programs import ATTENTION
 
+pytestmark = pytest.mark.slow
+
 TARGET = BuildConfig(CompileOptions(optimize=0))
 PLAN = CheckPlan(random=3, seconds=120)
 

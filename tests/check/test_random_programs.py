@@ -17,6 +17,8 @@ from tests.check.test_check import silent
 from tests.conftest import SEED
 from tests.verify.jaxlib_verifier import complaint
 
+pytestmark = pytest.mark.slow
+
 PROGRAMS = 200
 JOBS = 4  # tests that they are spread over
 TARGET = BuildConfig(CompileOptions(optimize=1, threads=1))

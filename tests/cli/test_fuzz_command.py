@@ -17,6 +17,8 @@ from shlo_disc.ir.core import Module
 from shlo_disc.options import CompileOptions
 from shlo_disc.parse.parser import parse_module
 
+pytestmark = pytest.mark.slow
+
 TARGET = BuildConfig(CompileOptions(optimize=0, threads=1))
 SETTINGS = Settings(seed=0, config=TARGET, ways=("compiled",), calls=1, shrink=5.0)
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Protocol
+from zlib import crc32
 
 import pytest
 
@@ -38,8 +39,8 @@ def dynamic_cases(corpus: Path) -> dict[str, Case]:
     return {name: case for name, case in all_cases(corpus).items() if case["source"] in SOURCES and case["dynamic"]}
 
 
-def parametrize(metafunc: pytest.Metafunc, cases_of: Callable[[Path], Mapping[str, Case]]) -> None:
-    """One test per case; one that is skipped where there is no corpus."""
+def parametrize(metafunc: pytest.Metafunc, cases_of: Callable[[Path], Mapping[str, Case]], every: int = 1) -> None:
+    """One test per case; one that is skipped where there is no corpus. All but one in `every` are slow."""
     if "case" not in metafunc.fixturenames:
         return
     folder: object = metafunc.config.getoption("--corpus")
@@ -47,7 +48,9 @@ def parametrize(metafunc: pytest.Metafunc, cases_of: Callable[[Path], Mapping[st
     present = (folder / "manifest.json").is_file()
     absent: dict[str, Case] = {"no corpus": {}}
     cases = cases_of(folder) if present else absent
-    metafunc.parametrize("case", cases.values(), ids=cases.keys())
+    few = {name for name in cases if crc32(name.encode()) % every == 0}  # the same ones however many there are
+    marks = {name: () if name in few else (pytest.mark.slow,) for name in cases}
+    metafunc.parametrize("case", [pytest.param(case, id=name, marks=marks[name]) for name, case in cases.items()])
 
 
 @contextmanager

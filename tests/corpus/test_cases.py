@@ -21,7 +21,7 @@ SHARE = 0.8  # of the cases that must be right
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    parametrize(metafunc, all_cases)
+    parametrize(metafunc, all_cases, every=6)
 
 
 @pytest.fixture(scope="session")

@@ -24,6 +24,8 @@ from tests.device.conv_call import describe
 from tests.device.conv_cases import CASES, FIRST, INFINITE, MAJOR, SAME, Case, Floats, cases
 from tests.device.conv_definition import by_definition
 
+pytestmark = pytest.mark.slow
+
 FLAGS = (
     *("-O3", "-march=native", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-fno-trapping-math"),
     *("-ffp-contract=fast", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"),

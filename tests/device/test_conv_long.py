@@ -22,6 +22,8 @@ from tests.device.test_conv import (
     task_count,
 )
 
+pytestmark = pytest.mark.slow
+
 # -1: the kernel left it alone.
 HARNESS = r"""
 template <class T, class Convolve>

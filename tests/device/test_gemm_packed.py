@@ -15,6 +15,8 @@ from shlo_disc.lower_cpu.products.multiplication import kernel_named
 from tests.device.compilers import COMPILERS
 from tests.device.gemm_kinds import KINDS, Array, Kind, Products, ShloSchedule, build
 
+pytestmark = pytest.mark.slow
+
 # m, k, n: nothing, one, a panel and just beyond, a lone column, beyond a block of rows and of depth.
 SIZES = (
     (0, 5, 7), (3, 0, 5), (3, 5, 0), (1, 1, 1), (1, 67, 64), (2, 64, 65), (3, 7, 130), (5, 33, 63), (6, 16, 257),

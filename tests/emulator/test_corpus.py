@@ -25,6 +25,8 @@ from tests.corpus.test_cases import LIST as ON_CPU
 from tests.emulator.device import EmulatedDevice
 from tests.emulator.run import OPTIONS, compiled, emulate, variants
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).resolve().parent
 LIST = HERE / "unsupported.txt"
 

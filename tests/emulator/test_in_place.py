@@ -28,6 +28,8 @@ from tests.emulator.run import OPTIONS, numbered
 from tests.host.test_donation import momentum
 from tests.pipeline.exports import In, by_jax, check, exported, flat
 
+pytestmark = pytest.mark.slow
+
 SIZES = (1, 2, 5, 8, 33)
 VARIANTS = 16  # of a choice at most: one that has fewer runs its last again
 INDEX = In("", np.int32, lambda rng, shape, dtype: rng.integers(0, 1, shape, dtype))

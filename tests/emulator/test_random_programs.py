@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +12,8 @@ from tests.emulator.run import compiled
 from tests.pipeline.compositions import Step
 from tests.pipeline.exports import by_jax, check, exported, flat
 from tests.pipeline.test_random_programs import INPUTS, SIZES, STEPS, function_of
+
+pytestmark = pytest.mark.slow
 
 EXAMPLES = 25
 

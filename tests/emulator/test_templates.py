@@ -19,6 +19,8 @@ from tests.emulator.sanitize import How, check, needless_barriers, races
 from tests.emulator.templates import TEMPLATES, arrays
 from tests.pipeline.exports import exported
 
+pytestmark = pytest.mark.slow
+
 _WAYS = (How("fifo"), How("lifo"), How("random", 1), How("random", 2))
 
 

@@ -16,9 +16,10 @@ from tests.conftest import ROOT
 from tests.faults.programs import CASES
 
 COMPILER = shutil.which("gcc") or shutil.which("cc")
-pytestmark = pytest.mark.skipif(
-    COMPILER is None or sys.platform != "linux", reason="needs a C compiler and glibc on Linux"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(COMPILER is None or sys.platform != "linux", reason="needs a C compiler and glibc on Linux"),
+]
 
 
 @pytest.fixture(scope="module")

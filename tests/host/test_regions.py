@@ -33,6 +33,8 @@ from shlo_disc.size_expr import evaluate
 from tests.pipeline.exports import In, exported
 from tests.pipeline.guarded import guarded
 
+pytestmark = pytest.mark.slow
+
 SIZES = (0, 1, 2, 47, 95, 96, 97, 191, 192, 193, 401)
 MLP = (In("s - 1, 40"), In("40, 96"), In("96, 40"))
 

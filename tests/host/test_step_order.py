@@ -34,6 +34,8 @@ from tests.models.recorded import MODELS, load
 from tests.pipeline.exports import FAST, In, by_jax, exported
 from tests.pipeline.programs import REAL_PRODUCTS
 
+pytestmark = pytest.mark.slow
+
 Steps = tuple[HostStep, ...]
 N = Sym("n")
 POINTS = ({N: 1}, {N: 100})

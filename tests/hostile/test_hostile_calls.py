@@ -14,6 +14,8 @@ from tests.hostile.run import main
 from tests.parse.samples import GENERIC, PRETTY, program
 from tests.parse.test_fuzz import small_programs
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = "func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {\n  return %a : tensor<?xf32>\n}\n"
 MANY = "func.func @main(%a: tensor<999999xf32>) -> tensor<999999xf32> {\n  return %a : tensor<999999xf32>\n}\n"
 MUTANTS, SECONDS = 40, 20.0

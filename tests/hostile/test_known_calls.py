@@ -16,6 +16,8 @@ from tests.hostile.known_calls import Call, Tensor, changes, known_calls
 from tests.hostile.net import net
 from tests.pipeline.exports import FAST
 
+pytestmark = pytest.mark.slow
+
 CALLS = {call.target: call for call in known_calls()}
 MUTANTS, SECONDS = 300, 20.0
 # What they are called with are numbers at random, which these refuse: a shape, a truth, an order of rows.

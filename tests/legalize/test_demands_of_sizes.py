@@ -19,6 +19,8 @@ from shlo_disc.ir.dtypes import numpy_dtype
 from shlo_disc.parse.parser import parse_module
 from tests.verify.programs import Refused, refused
 
+pytestmark = pytest.mark.slow
+
 # What remains when the sizes of the arguments are not known, and is no matter of sizes.
 _ACCEPTED = {
     "composite C3": "the decomposition has another number of results",

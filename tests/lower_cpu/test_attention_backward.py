@@ -37,6 +37,8 @@ from tests.lower_cuda.attention_programs import (
 from tests.pipeline.exports import Array, In, by_jax, check, compiled, expected, exported, flat
 from tests.pipeline.programs import context_of, planned
 
+pytestmark = pytest.mark.slow
+
 Function = Callable[..., Any]
 
 

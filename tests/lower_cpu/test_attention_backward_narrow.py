@@ -32,6 +32,8 @@ from tests.lower_cpu.test_attention_rows import BF16, F16, NARROW, as_type
 from tests.lower_cuda.attention_programs import FEW_KEYS, causal, heads, library, masked, masked_twice, plain
 from tests.pipeline.exports import In, by_jax, check, exported, flat
 
+pytestmark = pytest.mark.slow
+
 LIBRARY = library(is_causal=True)  # its weights of keys and queries are f32, those of values bf16
 
 

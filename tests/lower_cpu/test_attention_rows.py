@@ -30,6 +30,8 @@ from tests.lower_cpu.test_attention import (
 from tests.lower_cuda.attention_programs import FEW_KEYS, MASK, causal, heads, library, masked, masked_twice, plain
 from tests.pipeline.exports import In, by_jax, check, exported, flat
 
+pytestmark = pytest.mark.slow
+
 F16, BF16 = np.float16, jnp.bfloat16
 LIBRARY = library(is_causal=True)  # asks for exact first products of bf16; XLA's CPU does not have it for f16
 

@@ -25,6 +25,8 @@ from tests.emulator.device import EmulatedDevice
 from tests.emulator.run import compiled
 from tests.pipeline.exports import BF16, F16, FAST, Array, In, by_jax, check, expected, exported, flat
 
+pytestmark = pytest.mark.slow
+
 Function = Callable[..., Any]
 SIZES = ({"s": 17, "t": 9}, {"s": 1, "t": 33}, {"s": 64, "t": 64}, {"s": 33, "t": 1}, {"s": 130, "t": 70})
 

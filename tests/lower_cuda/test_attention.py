@@ -45,6 +45,8 @@ from tests.lower_cuda.emulated import verify
 from tests.lower_cuda.sass import instructions, resources
 from tests.pipeline.exports import Array, Draw, In, by_jax, check, exported, special
 
+pytestmark = pytest.mark.slow
+
 # ---- where it is found
 
 

@@ -30,6 +30,8 @@ from tests.lower_cuda.printing import module, row_kernel
 from tests.lower_cuda.sass import resources
 from tests.pipeline.exports import BF16, F16, In, between, special
 
+pytestmark = pytest.mark.slow
+
 X, N, Y = In("b, s"), In("n"), In("a, b, c")
 I32 = np.int32
 

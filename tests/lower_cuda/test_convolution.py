@@ -34,6 +34,8 @@ from tests.lower_cuda.sass import instructions, resources
 from tests.pipeline.exports import BF16, F16, In, by_jax, exported
 from tests.pipeline.programs import context_of, planned
 
+pytestmark = pytest.mark.slow
+
 NHWC, NCHW = ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW")
 Function = Callable[..., Any]
 

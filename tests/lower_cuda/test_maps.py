@@ -29,6 +29,8 @@ from tests.lower_cuda.printing import KERNEL, module, row_kernel, text_of
 from tests.lower_cuda.sass import instructions, resources
 from tests.pipeline.exports import BF16, F16, In, between
 
+pytestmark = pytest.mark.slow
+
 X = In("b, s")
 I32 = np.int32
 

@@ -36,6 +36,8 @@ from tests.lower_cuda.sass import instructions, resources
 from tests.pipeline.exports import BF16, F16, In, exported, special
 from tests.pipeline.programs import context_of, planned
 
+pytestmark = pytest.mark.slow
+
 F64 = np.float64
 DEFAULT = CompileOptions(driver="vm", graphs=False)
 

@@ -21,6 +21,8 @@ from tests.emulator.run import compiled
 from tests.emulator.sanitize import check, needless_barriers, races
 from tests.pipeline.exports import In, between, exported, normal
 
+pytestmark = pytest.mark.slow
+
 I32 = np.int32
 INPUTS: dict[str, tuple[In, ...]] = {
     "sort": (In("b, n"), In("b, n", I32)),

@@ -37,6 +37,8 @@ from tests.lower_cuda.test_row_kernels import labelled, last_of
 from tests.lower_cuda.test_row_text import cheapest
 from tests.pipeline.exports import BF16, F16, In, Program, by_jax, check, exported, program, special
 
+pytestmark = pytest.mark.slow
+
 X, Y, BOX = In("s, b"), In("b, s"), In("a, s, b")
 TILES = {team.label: team for team in (TILE8, TILE16, TILE32)}
 

@@ -30,6 +30,8 @@ from tests.pipeline.exports import F16, In
 from tests.pipeline.programs import Planned, context_of, planned
 from tests.pipeline.prologue_programs import PROLOGUES, SCATTER_EPILOGUES, SCATTERS, Prologue
 
+pytestmark = pytest.mark.slow
+
 SIZES = tuple({"m": m, "k": k} for m, k in ((1, 4), (3, 1), (2, 2), (66, 18), (9, 70), (34, 20)))
 
 

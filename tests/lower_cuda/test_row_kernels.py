@@ -27,6 +27,8 @@ from tests.emulator.sanitize import needless_barriers, races
 from tests.pipeline.exports import BF16, F16, In, Program, by_jax, check, exported, infinite, program, special
 from tests.pipeline.programs import chain, layer_norm, rms_norm, softmax
 
+pytestmark = pytest.mark.slow
+
 X, BOX, BOXES = In("b, s"), In("b, s, t"), In("b, s, 3, t")
 VECTOR = In("s")
 

@@ -16,6 +16,8 @@ from shlo_disc.runtime.cuda.device import IndexType
 from tests.lower_cuda.forced import Array, forced
 from tests.pipeline.exports import BF16, F16, In, exported
 
+pytestmark = pytest.mark.slow
+
 I32, U32, I64 = np.int32, np.uint32, np.int64
 COUNTS = (0, 1, 2, 33, 255, 1023, 1024, 1025, 2049, 5000)
 ORDERED = ("linked", "sorted")

@@ -13,6 +13,8 @@ from tests.parse.exactness import differs_from_mlir, round_trips
 from tests.parse.jaxlib_printer import Printer
 from tests.parse.samples import FAMILIES, GENERIC, GENERIC_BY_NEED, PRETTY, SHARDED, UNKNOWN_TO_JAXLIB, program
 
+pytestmark = pytest.mark.slow
+
 # How many programs each folder holds, and how many of them MLIR takes: those that need no dialect that jaxlib lacks.
 FOLDERS = {
     "handwritten": (90, 90),

@@ -32,6 +32,8 @@ from tests.parse.samples import GENERIC, PRETTY, program
 from tests.parse.structure import structure
 from tests.parse.test_locations import TEXT
 
+pytestmark = pytest.mark.slow
+
 SAMPLES = (*map(program, (*PRETTY, *GENERIC)), TEXT)
 SEED = int(os.environ.get("GITHUB_RUN_NUMBER", "1"))  # other mutants in every run, the same ones if it runs again
 PARTS = 8

@@ -24,6 +24,8 @@ from tests.pipeline.exports import FAST
 from tests.pipeline.growing import calls_in_calls, calls_that_double, reduction_of_many_ops
 from tests.pipeline.growing_chains import FAMILIES, doubled_sizes
 
+pytestmark = pytest.mark.slow
+
 EXPONENT = 1.15  # a logarithm beside the length is no fault
 STACK = 12  # frames: what happens to stand deepest differs a little
 LENGTH = 100

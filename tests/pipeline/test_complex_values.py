@@ -27,6 +27,8 @@ from shlo_disc.parse.parser import parse_module
 from tests.emulator.device import EmulatedDevice
 from tests.emulator.run import compiled
 
+pytestmark = pytest.mark.slow
+
 Array = NDArray[Any]
 UNARY: dict[str, Callable[[Any], Any]] = {
     "stablehlo.abs": lax.abs, "stablehlo.exponential": lax.exp, "stablehlo.exponential_minus_one": lax.expm1,

@@ -24,6 +24,8 @@ from shlo_disc.parse.parser import parse_module
 from tests.emulator.device import EmulatedDevice
 from tests.emulator.run import compiled
 
+pytestmark = pytest.mark.slow
+
 Array = NDArray[Any]
 TYPES = tuple(dtype for dtype in DType if dtype is not DType.INDEX)
 NARROW = tuple(dtype for dtype in TYPES if dtype.is_encoded)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +18,8 @@ import shlo_disc
 from tests.pipeline.compositions import RULES, Step, Value, compose, symbol
 from tests.pipeline.exports import FAST, In, by_jax, check, exported, flat
 from tests.pipeline.guarded import guarded
+
+pytestmark = pytest.mark.slow
 
 EXAMPLES = 20
 INPUTS = (In("b, s"), In("s, n"), In("b, s, n"))

@@ -20,6 +20,8 @@ from shlo_disc.lower_cpu.spelling import LANES
 from shlo_disc.lower_cpu.stage_text import STRIP
 from tests.pipeline.exports import In, exported
 
+pytestmark = pytest.mark.slow
+
 WIDTHS = sorted({n + d for n in (LANES, 2 * LANES, STRIP, LONG_ROW) for d in (-1, 0, 1)})
 Function = Callable[[Any], Any]
 

@@ -23,6 +23,8 @@ from shlo_disc.size_expr import symbols_of
 from tests.emulator.device import EmulatedDevice
 from tests.pipeline.hostile_texts import MARK, POSITIONS, payloads, program
 
+pytestmark = pytest.mark.slow
+
 DEVICES: tuple[str, ...] = ("cpu", "cuda")
 PAYLOADS = payloads("{ syntax error }")
 _COMMENT = re.compile(r"//[^\n\r]*")

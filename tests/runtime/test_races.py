@@ -16,6 +16,8 @@ import shlo_disc
 from tests.pipeline.exports import FAST, exported, flat
 from tests.pipeline.test_threads import PROGRAMS
 
+pytestmark = pytest.mark.slow
+
 CHILD = Path(__file__).with_name("racing.py")
 ROOT = Path(__file__).resolve().parents[2]
 # A program of each kind of sharing: rows, blocks and pieces of products, regions, columns, sorts, scans, scatters.

@@ -20,6 +20,8 @@ from shlo_disc.pipeline import compile_for
 from shlo_disc.runtime.cuda.backend import CudaBackend
 from tests.emulator.device import EmulatedDevice
 
+pytestmark = pytest.mark.slow
+
 DRIVERS: tuple[Literal["c", "vm"], ...] = ("c", "vm")
 ADD = """\
 func.func @main(%a: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> (tensor<?x64xf32>, tensor<?xf32>) {{

@@ -30,6 +30,8 @@ from shlo_disc.expr.facts import Facts, Truth
 from shlo_disc.kernels.op_graph import is_control
 from tests.soundness.programs import SEED, parametrize_names, random_inputs, read_program
 
+pytestmark = pytest.mark.slow
+
 POINTS, MANY_POINTS = 4, 40
 RUNS, MANY_RUNS = 1, 6
 PAIRS = 300  # of dims that are compared per program; all of them in an exhaustive run

@@ -37,6 +37,8 @@ from tests.corpus.judged import dynamic_cases
 from tests.pipeline.exports import FAST
 from tests.soundness.programs import SEED, parametrize_names, read_program
 
+pytestmark = pytest.mark.slow
+
 POINTS, MANY_POINTS = 4, 20
 TWO_THREADS = replace(UNKNOWN, threads=2)  # so that there are regions, whose buffers are needed for longer
 BUILT = 8  # one program of so many is built, and its own code asked
