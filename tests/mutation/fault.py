@@ -91,6 +91,8 @@ SUITES: Mapping[str, tuple[str, ...]] = {
         "tests/pipeline/test_special_values.py",
         "tests/pipeline/test_undefined_behavior.py",
     ),
+    "positions": ("tests/device/test_contraction.py", "tests/pipeline/test_positions.py"),
+    "growth": ("tests/pipeline/test_compile_growth.py",),
     "cuda_rows": ("tests/lower_cuda/test_row_kernels.py", "tests/lower_cuda/test_columns.py"),
     "cuda_maps": ("tests/lower_cuda/test_maps.py", "tests/lower_cuda/test_packed_transpose.py"),
     "cuda_order": (
