@@ -156,7 +156,7 @@ class Slot:
     kind: TypeKind
     rank: int | None = None
     variadic: bool = False
-    least: int = 0  # values of a variadic slot
+    least: int = 0  # the fewest values of a variadic slot
     dtype: DType | None = None
     sized: bool = False  # whether all sizes must be known, or one of them bounded
     label: str = ""  # for an operand `I1`, `I2` … by its place unless given; results have none by default
