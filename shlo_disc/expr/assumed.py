@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -76,6 +76,29 @@ class Assumptions:
         if not self.late:
             return frozenset()
         return frozenset[Sym]().union(*(self.late.get(sym, ()) for sym in dim.symbols()))
+
+    def reached(self, symbols: Collection[Sym]) -> frozenset[Sym]:
+        """These symbols, and all others that canonical forms of formulas of them may mention.
+
+        >>> from shlo_disc.diagnostics import NOWHERE
+        >>> from shlo_disc.expr.dim import symbol
+        >>> from shlo_disc.expr.facts import Facts
+        >>> a, b, c, d = map(symbol, "abcd")
+        >>> facts = Facts.empty().assume_equal(c * d, a * b, "a reshape", NOWHERE)
+        >>> facts.canonical(2 * c * d)
+        2*a*b
+        >>> sorted(sym.name for sym in facts.reached([Sym("c"), Sym("d")]))
+        ['a', 'b', 'c', 'd']
+        >>> sorted(sym.name for sym in facts.reached([Sym("c")]))
+        ['c']
+        """
+        found, new = set[Sym](), set(symbols)
+        while new:
+            found |= new
+            solved = [self.substitution[sym] for sym in new if sym in self.substitution]
+            equal = [dim for product, dim in self.products if all(of(atom).symbols() <= found for atom in product)]
+            new = {sym for dim in (*solved, *equal) for sym in dim.symbols()} - found
+        return frozenset(found)
 
     def name_of(self, dim: Dim) -> Sym | None:
         """The name that stands for a dim, if there is one."""

@@ -229,27 +229,8 @@ class Facts:
         return tuple(self._solved_by)
 
     def reached(self, symbols: Collection[Sym]) -> frozenset[Sym]:
-        """These symbols, and all others that canonical forms of formulas of them may mention.
-
-        >>> from shlo_disc.diagnostics import NOWHERE
-        >>> from shlo_disc.expr.dim import symbol
-        >>> a, b, c, d = map(symbol, "abcd")
-        >>> facts = Facts.empty().assume_equal(c * d, a * b, "a reshape", NOWHERE)
-        >>> facts.canonical(2 * c * d)
-        2*a*b
-        >>> sorted(sym.name for sym in facts.reached([Sym("c"), Sym("d")]))
-        ['a', 'b', 'c', 'd']
-        >>> sorted(sym.name for sym in facts.reached([Sym("c")]))
-        ['c']
-        """
-        given = self._system.given
-        found, new = set[Sym](), set(symbols)
-        while new:
-            found |= new
-            solved = [given.substitution[sym] for sym in new if sym in given.substitution]
-            equal = [dim for product, dim in given.products if all(of(atom).symbols() <= found for atom in product)]
-            new = {sym for dim in (*solved, *equal) for sym in dim.symbols()} - found
-        return frozenset(found)
+        """These symbols, and all others that canonical forms of formulas of them may mention."""
+        return self._system.given.reached(symbols)
 
     def solved_since(self, before: Facts) -> tuple[Sym, ...]:
         """The symbols that equations were solved for since `before`, facts that these extend."""
