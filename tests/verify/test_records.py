@@ -11,6 +11,8 @@ from shlo_disc.dialects.record import OpRecord
 from shlo_disc.dialects.table import OPS
 from tests.verify.programs import refused, unchecked
 
+pytestmark = pytest.mark.quick
+
 
 def _labels(rules: OpRecord) -> set[str]:
     operands = [slot.label or f"I{number}" for number, slot in enumerate(rules.operands, 1)]
