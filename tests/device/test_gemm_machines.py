@@ -14,6 +14,8 @@ from shlo_disc.lower_cpu.products.multiplication import kernel_named
 from tests.device.compilers import FLAGS, INCLUDE, require, run, write_library
 from tests.device.gemm_kinds import OF_NAME, Kind, Products, build
 
+pytestmark = pytest.mark.slow
+
 SOME = tuple(OF_NAME[name] for name in ("f32", "f16", "bf16", "i8", "c64"))
 X86 = platform.machine() in {"x86_64", "AMD64"}
 

@@ -13,6 +13,8 @@ from tests.emulator.run import compiled, variants
 from tests.models.recorded import MODELS, RECORDED, assert_close, load
 from tests.oracle import xla_reference
 
+pytestmark = pytest.mark.slow
+
 RANDOM = 3
 SAMPLE = ("bert", "gpt2", "mobilenet_v3")
 SCHEDULES: tuple[tuple[Schedule, int], ...] = (("fifo", 0), ("lifo", 0), ("random", 1), ("random", 2))

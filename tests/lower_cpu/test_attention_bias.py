@@ -23,6 +23,8 @@ from tests.lower_cpu.test_attention_backward import verify, with_upstream
 from tests.lower_cuda.attention_programs import biased, heads, library, mixed, scores
 from tests.pipeline.exports import Array, In, by_jax, check, expected, exported, flat
 
+pytestmark = pytest.mark.slow
+
 Function = Callable[..., Any]
 
 

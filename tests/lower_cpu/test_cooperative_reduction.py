@@ -23,6 +23,8 @@ from shlo_disc.lower_cpu.rows import FIXED_SEAMS, extent
 from tests.pipeline.exports import BF16, F16, FAST, Array, In, between, by_jax, check, exported, flat, infinite, special
 from tests.pipeline.programs import planned
 
+pytestmark = pytest.mark.slow
+
 P = GRAIN.points
 LENGTHS = tuple({"n": n} for n in (1, 2, 17, P - 1, P, P + 1, 2 * P + 1, 40009))
 TABLES = tuple(

@@ -28,6 +28,8 @@ from tests.lower_cuda.collected import Collection, Printed
 from tests.lower_cuda.compilers import require_nvrtc
 from tests.lower_cuda.sass import Resources, disassembler, instructions, resources
 
+pytestmark = pytest.mark.slow
+
 MODELS = ("bert", "gpt2", "llama", "mobilenet_v3", "resnet", "t5", "vit", "whisper")
 SOURCES = ("handwritten", "jax_poly", "jax_static")
 OP_CASES, ALL_OP_CASES = 100, 300

@@ -19,6 +19,8 @@ from shlo_disc.parse.parser import parse_module
 from tests.emulator.device import EmulatedDevice
 from tests.emulator.run import compiled
 
+pytestmark = pytest.mark.slow
+
 Array = NDArray[Any]
 INTEGERS = tuple(dtype for dtype in DType if dtype.is_narrow_integer)
 SMALL = tuple(dtype for dtype in DType if dtype.is_float and dtype.bits <= 8)
