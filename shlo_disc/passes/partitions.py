@@ -201,26 +201,23 @@ class _Partitioner:
         needed = [*part.inputs, *part.outputs, *(x for op in waiting for x in self._levels.inputs[op])]
         part.ops.update(waiting)
         symbols = self._needed_by(number, part)
-        seen, taken = set[Tensor](), list[Tensor]()
-        met = set[Sym]()
-        while needed or symbols:
+        seen, taken, met = set[Tensor](), list[Tensor](), set[Sym]()
+        while needed or symbols or (symbols := set(self._program.facts.reached(met) - met)):
             while symbols:
-                met |= symbols
-                for symbol in symbols:
-                    needed += self._owner(symbol)
-                symbols = self._program.facts.reached(met) - met
+                met.add(symbol := symbols.pop())
+                needed += self._owner(symbol)
             if not needed:
-                break
+                continue
             tensor = needed.pop()
             if tensor in seen:
                 continue
             seen.add(tensor)
-            symbols |= {symbol for size in tensor.shape for symbol in size.symbols()}
+            symbols |= {symbol for size in tensor.shape for symbol in size.symbols()} - met
             made = self._producers.get(tensor)
             if made is not None and is_free(made) and not self._is_handed_on(tensor, number):
                 part.ops.add(made)
                 needed += self._levels.inputs[made]
-                symbols |= symbols_of(made)
+                symbols |= symbols_of(made) - met
             elif tensor in self._arguments or (made is not None and self._places[made] < number):
                 taken.append(tensor)
         for tensor in sorted(taken, key=self._order.__getitem__):  # sets of symbols are in hash order

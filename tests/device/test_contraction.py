@@ -1,7 +1,8 @@
 """No sum of two products in the functions of the device headers: a compiler may contract either of them into it.
 
 Which one it takes differs between the copies that it makes of a loop, and so do the bits. One of the two is `times`,
-which is never contracted (values/vec.h).
+which is never contracted (values/vec.h). Products that have a name are not looked at: tests/pipeline/test_positions.py
+compares the bits themselves.
 """
 
 from __future__ import annotations
