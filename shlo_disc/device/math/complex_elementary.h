@@ -137,7 +137,7 @@ SHLO_INLINE D upper_half(D x) {
 // (1 + t)^2 + b^2 - 1, without the cancellation of its terms.
 template <bool Narrow, class D>
 SHLO_INLINE D above_one(D t, D b) {
-  if constexpr (Narrow) return t * (t + 2.0) + times(b, b);  // at least one of the products is exact, the other is not rounded
+  if constexpr (Narrow) return t * (t + 2.0) + times(b, b);  // b is a float: its square is exact
   else {
     const D t1 = upper_half(t), t2 = t - t1, b1 = upper_half(b), b2 = b - b1;
     Sum<D> sum = {t + t, splat<D>(0)};
