@@ -181,7 +181,7 @@ SHLO_INLINE F sine_f32(F x, int quarter) {
   sine = (sine * s + 1.f) * r;  // not r + ..: -0 stays -0
   F cosine = s * 2.443315711809948e-5f - 1.388731625493765e-3f;
   cosine = cosine * s + 4.166664568298827e-2f;
-  cosine = cosine * s * s - times(splat<F>(0.5f), s) + 1.f;
+  cosine = (cosine * s - 0.5f) * s + 1.f;
   F y = (turn & 1) != I{} ? cosine : sine;
   return as<F>((I)(as<I>(y) ^ (turn & 2) << 30));
 }
