@@ -77,7 +77,20 @@ class Build:
         self._ops = list[Op]()
 
     def op(self, name: str, *operands: Value, type: Type | None = None, **attributes: Attribute) -> Value:  # noqa: A002
-        """Make an op with one result, of the first operand's type unless `type` says otherwise."""
+        """Make an op with one result.
+
+        Args:
+            name: of the op, such as `"stablehlo.tanh"`.
+            *operands: values of the program, or made by this builder.
+            type: of the result; None for the first operand's.
+            **attributes: of the op.
+
+        Returns:
+            The result.
+
+        Raises:
+            TypeError: there is neither a type nor an operand to take it from.
+        """
         if type is None and not operands:
             raise TypeError(f"expected the type of {name}, which has no operand to take it from")
         old = self._replaced
@@ -86,17 +99,38 @@ class Build:
         return result
 
     def parse(self, text: str, **given: Value | Type) -> tuple[Value, ...]:
-        """Make ops from text, and return the results of the last one.
+        """Make ops from text.
 
         The text refers to what is given by name, to values as `%x` and to types as `!t`:
         `build.parse("stablehlo.slice %x [0:2] : (!t) -> tensor<2xf32>", x=x, t=x.type)`.
+
+        Args:
+            text: ops, one after the other.
+            **given: the values and the types that the text refers to.
+
+        Returns:
+            The results of the last op.
+
+        Raises:
+            ParseError: the text is not a sequence of ops, or refers to what is not given.
         """
         ops = parse_ops(text, given)
         self._ops += copy_ops(ops, self._surroundings.names, self._replaced.location)
         return self._ops[-1].results if ops else ()
 
     def constant(self, number: complex, like: Value) -> Value:
-        """Make a constant with the type of `like`; `?` sizes are those of `like` at run time."""
+        """Make a constant of one number.
+
+        Args:
+            number: the value of every element.
+            like: a tensor of the constant's type; sizes `?` are those of `like` at run time.
+
+        Returns:
+            The constant.
+
+        Raises:
+            TypeError: `like` is no tensor.
+        """
         type_ = like.type
         if not isinstance(type_, TensorType):
             raise TypeError(f"expected a tensor to make a constant like, found {spell_type(type_)}")
@@ -108,17 +142,41 @@ class Build:
         return made
 
     def add(self, op: Op) -> tuple[Value, ...]:
-        """Add an op as it is, and return its results: the replaced op, or a `dataclasses.replace` of it."""
+        """Add an op as it is: the replaced op, or a `dataclasses.replace` of it.
+
+        Args:
+            op: the op.
+
+        Returns:
+            Its results.
+        """
         self._ops.append(op)
         return op.results
 
     def producer(self, value: Value) -> Op | None:
-        """Return the op that produces a value; None for the arguments of functions and regions."""
+        """Find the op that produces a value.
+
+        Args:
+            value: a value of the program, or made by this builder.
+
+        Returns:
+            The op; None for an argument of a function or a region.
+        """
         made = next((op for op in self._ops if value in op.results), None)
         return made or self._surroundings.producers.get(value)
 
     def replacement(self, answer: Value | Sequence[Value] | None) -> Replacement:
-        """Return the ops that were built, with the rule's answer as the replacement of the results."""
+        """Combine the ops that were built and the rule's answer.
+
+        Args:
+            answer: the values that replace the results of the op; None if the op stays.
+
+        Returns:
+            What replaces the op.
+
+        Raises:
+            VerifyError: the values have other types than the results.
+        """
         old = self._replaced
         if answer is None:
             return Replacement((*self._ops, old), old.results)

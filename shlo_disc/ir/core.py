@@ -167,16 +167,34 @@ class Module:
         return self.printer(self)
 
     def walk(self) -> Iterator[Op]:
-        """Every op of every function, in text order."""
+        """Visit every op of every function.
+
+        Returns:
+            The ops in text order, outer before inner.
+        """
         for function in self.functions.values():
             yield from function.walk()
 
     def find(self, name: str) -> tuple[Op, ...]:
-        """Every op of a name, such as `stablehlo.tanh`, in text order."""
+        """Find the ops of a name.
+
+        Args:
+            name: with its dialect, such as `"stablehlo.tanh"`.
+
+        Returns:
+            The ops in text order.
+        """
         return tuple([op for op in self.walk() if op.name == name])
 
     def with_function(self, function: Function) -> Module:
-        """Return the module with its function of the same name replaced."""
+        """Replace the function that has the same name.
+
+        Args:
+            function: the new one.
+
+        Returns:
+            Another module; this one is unchanged.
+        """
         contents = [function if isinstance(c, Function) and c.name == function.name else c for c in self.contents]
         return replace(self, contents=tuple(contents))
 

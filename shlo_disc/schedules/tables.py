@@ -67,11 +67,22 @@ class Schedules:
     tuned: tuple[TunedProduct, ...] = ()
 
     def find(self, product: str) -> TunedProduct | None:
-        """The measurements of a product, if any."""
+        """Find the measurements of a product.
+
+        Args:
+            product: its name, such as `"f32 ? x 2304 x 768"`.
+
+        Returns:
+            The measurements; None if there are none.
+        """
         return next((one for one in self.tuned if one.product == product), None)
 
     def to_json(self) -> str:
-        """Serialize to JSON, see `parse_schedules`."""
+        """Serialize to JSON.
+
+        Returns:
+            The text, which `parse_schedules` reads.
+        """
         kinds = {kind: {kernel.name: astuple(rates) for kernel, rates in found} for kind, found in self.costs.kinds}
         tuned = {
             one.product: {"counts": one.counts, "times": {kernel.name: found for kernel, found in one.times}}

@@ -13,13 +13,11 @@ import shlo_disc
 
 pytestmark = pytest.mark.quick
 
-CLASSES = (shlo_disc.Compiled, shlo_disc.Bound)
-
 
 def _public() -> dict[str, Callable[..., Any]]:
     found = {name: getattr(shlo_disc, name) for name in shlo_disc.__all__}
     functions = {name: one for name, one in found.items() if inspect.isfunction(one)}
-    for kind in CLASSES:
+    for kind in filter(inspect.isclass, found.values()):
         for name, one in vars(kind).items():
             if inspect.isfunction(one) and (name == "__call__" or not name.startswith("_")):
                 functions[f"{kind.__name__}.{name}"] = one
