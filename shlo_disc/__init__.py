@@ -16,6 +16,7 @@ from shlo_disc.diagnostics import (
     VerifyError,
 )
 from shlo_disc.ir.core import Module, Op, Value
+from shlo_disc.jit.function import JitFunction, jit
 from shlo_disc.options import CompileOptions
 from shlo_disc.parse.parser import parse_module as parse
 from shlo_disc.pipeline import compile_program as compile  # noqa: A004 - the name users expect
@@ -33,6 +34,7 @@ __all__ = [
     "CompileOptions",
     "Compiled",
     "InternalError",
+    "JitFunction",
     "Module",
     "Op",
     "ParseError",
@@ -45,6 +47,7 @@ __all__ = [
     "Value",
     "VerifyError",
     "compile",
+    "jit",
     "parse",
     "register_custom_call",
     "remove_unused",

@@ -76,6 +76,11 @@ class Compiled:
         """
         return Bound(self._executable, self._signature, args, kwargs)
 
+    @property
+    def serve(self) -> Callable[..., Any]:
+        """Serves calls like `__call__`, but returns `NotImplemented` for those that need anything of Python."""
+        return self._quick if self._executable.entry is not None else _cannot
+
     def __repr__(self) -> str:
         artifact = self._executable.artifact
         arguments = _few([f"{one.name}: {_typed(one.dtype, one.shape)}" for one in artifact.arguments])
@@ -321,6 +326,11 @@ def _call(executable: Runnable, signature: Signature | None, args: tuple[Any, ..
         return executable.mirror(args)
     except ctypes.ArgumentError as error:  # ctypes raises it if there is no memory for one
         raise MemoryError("no memory for the arguments of a call") from error
+
+
+def _cannot(*args: Any) -> Any:
+    del args
+    return NotImplemented
 
 
 def _call_positional(executable: Runnable, signature: Signature | None, *args: Any) -> Any:

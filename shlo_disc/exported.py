@@ -197,6 +197,25 @@ def bind_platform(module: Module, platform: int) -> Module:
     return module.with_function(bound)
 
 
+_AT_LEAST_ONE = "Expected value >= 1 for dimension variable"  # JAX's message
+
+
+def allow_empty(module: Module) -> Module:
+    """Remove JAX's demands that sizes be at least 1. Its constraints and all other demands stay."""
+    main = module.functions.get("main")
+    if main is None:
+        return module
+    ops = tuple([op for op in main.body.ops if not _demands_one(op)])
+    return module.with_function(replace(main, body=replace(main.body, ops=ops)))
+
+
+def _demands_one(op: Op) -> bool:
+    if op.attributes.get("call_target_name") != StringAttr("shape_assertion"):
+        return False
+    message = op.attributes.get("error_message")
+    return isinstance(message, StringAttr) and _AT_LEAST_ONE in message.value
+
+
 def _platform_argument(main: Function) -> int | None:
     for number, attributes in enumerate(main.argument_attributes):
         if attributes.get("jax.global_constant") == StringAttr("_platform_index"):

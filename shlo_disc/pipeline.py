@@ -20,7 +20,7 @@ from shlo_disc.custom_calls import find_hook
 from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
 from shlo_disc.dynamic_ops.control import OUTLINED_WHILE, OutlinedAttrs
 from shlo_disc.dynamic_ops.program import Body, Op, Program
-from shlo_disc.exported import Signature, bind_platform, is_exported, read_exported
+from shlo_disc.exported import Signature, allow_empty, bind_platform, is_exported, read_exported
 from shlo_disc.expr.dim import Sym
 from shlo_disc.fusion.planners import FUSIONS
 from shlo_disc.gc_pause import gc_paused
@@ -109,6 +109,8 @@ def compile_text(text: str, file: str, request: Request, watch: Stopwatch, fuse:
         module = parse_module(text, file)
         if request.signature is not None:
             module = bind_platform(module, request.signature.platform)
+        if request.hints.allows_empty:
+            module = allow_empty(module)
     return compile_module(module, request, watch, fuse)
 
 
@@ -276,11 +278,20 @@ def compile_program(  # noqa: PLR0913 - what is known and wished of one program
 
 
 @boundary("compile")
-def compile_for(backend: Backend, program: Any, options: CompileOptions, *, hints: Hints = _NO_HINTS) -> Compiled:
-    """Compile for a device of this machine."""
+def compile_for(
+    backend: Backend,
+    program: Any,
+    options: CompileOptions,
+    *,
+    hints: Hints = _NO_HINTS,
+    names: Sequence[str] | None = None,
+) -> Compiled:
+    """Compile for a device of this machine. `names`: of an export's arguments, instead of JAX's."""
     watch, target = Stopwatch(), target_named(backend.target)
     with watch.stage("read"):
         text, file, signature = read_source(program, target.platform, isolate=options.isolate_reader)
+    if signature is not None and names is not None:
+        signature = replace(signature, names=tuple(names))
     cache = open_cache(options.cache_dir)
     request = Request(target.name, options, signature, hints, target.scheduling(options, text))
     key = digest(text, file, *request.key, target.version or "", package_digest())

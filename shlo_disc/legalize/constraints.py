@@ -36,6 +36,16 @@ def read_constraints(texts: Sequence[str], sizes: Mapping[str, Dim]) -> tuple[Co
     )
 
 
+def read_size(text: str, sizes: Mapping[str, Dim]) -> Dim:
+    """Parse an expression over named sizes, in the language of `read_constraints`.
+
+    >>> from shlo_disc.expr.dim import symbol
+    >>> read_size("floordiv(2*s + 1, 2)", {"s": symbol("s")})
+    (2*s + 1)//2
+    """
+    return _ConstraintParser(text, "size", sizes).size()
+
+
 def check_likely(program: Program, likely: Sequence[tuple[str, Sequence[int]]]) -> None:
     """Refuse hints about sizes that the program does not have, and values that can never occur."""
     for name, values in likely:
@@ -91,10 +101,18 @@ class _ConstraintParser:
         if sign.text not in _RELATIONS:
             raise self._unexpected(sign, "one of == >= <= > <")
         rhs = self._sum()
-        if (rest := self._next()).kind != "end":
-            raise self._unexpected(rest, f"an operator or {_END}")
+        self._expect_end()
         reason = f"the constraint '{self._text}'"
         return Constraint(Assumption(_RELATIONS[sign.text], lhs, rhs, reason, self._whole), self._text)
+
+    def size(self) -> Dim:
+        found = self._sum()
+        self._expect_end()
+        return found
+
+    def _expect_end(self) -> None:
+        if (rest := self._next()).kind != "end":
+            raise self._unexpected(rest, f"an operator or {_END}")
 
     def _next(self) -> _Token:
         token = self._tokens[self._at]

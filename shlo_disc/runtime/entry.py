@@ -9,10 +9,12 @@ from ctypes import POINTER, c_char_p, c_int64, c_void_p, py_object
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from shlo_disc.artifact import Artifact
 from shlo_disc.runtime.binding import Binding
 from shlo_disc.runtime.host_calls import HostCalls, Session, memory_of
-from shlo_disc.runtime.interop import dtype_of, jax_put
+from shlo_disc.runtime.interop import dtype_of, jax_put, to_jax
 from shlo_disc.runtime.interpreter import teach_jax
 from shlo_disc.runtime.library import Pointers, Runtime, Words, pointers, words
 from shlo_disc.runtime.pytrees import Tree, read_tree
@@ -124,6 +126,7 @@ class Entry:
         self._library = runtime.library
         self._binding = binding
         self._knows_jax = False
+        self._weak: tuple[bool, ...] = ()
         places = binding.binder.places
         formats = [_FORMATS.get(f"{dtypes[k].kind}{dtypes[k].itemsize}") for k in places]
         donated = [
@@ -206,9 +209,16 @@ class Entry:
             for plan in self._entry.plans.values():
                 self._name_types(plan)
 
+    def return_jax(self, weak: Sequence[bool]) -> None:
+        """Return arrays of JAX from now on, whatever the arguments are; `weak`: which results have a weak type."""
+        self._weak = tuple(weak)
+        self._entry.of_jax = 1
+        self.know_jax(type(to_jax((np.empty(0, np.float32),))[0]))
+
     def _name_types(self, plan: _EntryPlan) -> None:
         _, shaped, _, _ = jax_put()
-        plan.avals = _objects([shaped(*one) for one in zip(plan.shapes, self._results, strict=True)])
+        weak = self._weak or (False,) * len(self._results)
+        plan.avals = _objects([shaped(*one) for one in zip(plan.shapes, self._results, weak, strict=True)])
 
     def _callable(self, signature: object, owner: object) -> Quick:
         return self._library.shlo_callable(ctypes.byref(self._entry), signature, py_object(owner))

@@ -1,0 +1,175 @@
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownParameterType=false
+# JAX has no types here; what leaves this module is typed.
+"""The arguments of a call: which are static, and the leaves of the others."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from shlo_disc.diagnostics import one_line
+from shlo_disc.jit.abstraction import Shapes
+from shlo_disc.jit.leaves import LeafType, read_leaf, read_spec
+
+_CONFIGURATION = (
+    "jax_enable_x64",
+    "jax_default_matmul_precision",
+    "jax_numpy_dtype_promotion",
+    "jax_default_prng_impl",
+)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call. `static` are the constants by position and by name; `dynamic` the pytrees of all other arguments.
+
+    `key` identifies what programs have in common: constants, pytrees, types, and the configuration of JAX.
+    """
+
+    static: tuple[tuple[object, object], ...]
+    positions: tuple[int, ...]  # of the dynamic positional arguments
+    dynamic: tuple[tuple[Any, ...], dict[str, Any]]
+    count: int  # positional arguments, static ones too
+    tree: Any
+    values: tuple[Any, ...]
+    types: tuple[LeafType, ...]
+    shapes: Shapes
+    is_traced: bool
+    configuration: tuple[object, ...]
+
+    @cached_property
+    def key(self) -> tuple[object, ...]:
+        static = tuple([(place, type(value), value) for place, value in self.static])
+        return static, self.count, self.tree, self.types, self.configuration
+
+    @property
+    def is_symbolic(self) -> bool:
+        """Whether JAX traces with symbolic sizes."""
+        return any(not isinstance(size, int) for shape in self.shapes for size in shape)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the next call like this one differs from others in its arrays alone."""
+        return not self.static and not self.dynamic[1] and not any(one.key or one.weak for one in self.types)
+
+
+class Parameters:
+    """The parameters of a function, as `jax.jit` describes them."""
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        static_argnums: int | Sequence[int],
+        static_argnames: str | Iterable[str],
+        donate_argnums: int | Sequence[int],
+        donate_argnames: str | Iterable[str],
+    ) -> None:
+        self.fun = fun
+        self.name = getattr(fun, "__name__", None) or type(fun).__name__
+        self._jit_arguments = {
+            "static_argnums": static_argnums or None, "static_argnames": static_argnames or None,
+            "donate_argnums": donate_argnums or None, "donate_argnames": donate_argnames or None,
+        }  # fmt: skip
+        if static_argnums == 0 and not isinstance(static_argnums, tuple | list):
+            self._jit_arguments["static_argnums"] = 0
+        if donate_argnums == 0 and not isinstance(donate_argnums, tuple | list):
+            self._jit_arguments["donate_argnums"] = 0
+        try:
+            self.signature: inspect.Signature | None = inspect.signature(fun)
+        except (TypeError, ValueError):  # of a function in C
+            self.signature = None
+        numbers, names = _numbers(static_argnums), _texts(static_argnames)
+        positional = self.positional
+        self._static_numbers = {number % len(positional) if number < 0 and positional else number for number in numbers}
+        self._static_numbers |= {positional.index(name) for name in names if name in positional}
+        self._static_names = set(names) | {positional[k] for k in self._static_numbers if k < len(positional)}
+
+    @cached_property
+    def positional(self) -> list[str]:
+        """The names of the parameters that may be given by position."""
+        if self.signature is None:
+            return []
+        kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        return [name for name, one in self.signature.parameters.items() if one.kind in kinds]
+
+    def jax_jit(self) -> Any:
+        """The function of `jax.jit` with the same parameters."""
+        import jax  # noqa: PLC0415
+
+        return jax.jit(self.fun, **self._jit_arguments)
+
+    def read(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], *, only_types: bool = False) -> Call:
+        """Flatten a call. Raises `TypeError` and `ValueError` as `jax.jit` does."""
+        import jax  # noqa: PLC0415
+
+        static = list[tuple[object, object]]()
+        positions = list[int]()
+        for number, value in enumerate(args):
+            if number in self._static_numbers:
+                static.append((number, _hashable(value, number, self.name)))
+            else:
+                positions.append(number)
+        named = dict[str, Any]()
+        for name in sorted(kwargs):
+            if name in self._static_names:
+                static.append((name, _hashable(kwargs[name], name, self.name)))
+            else:
+                named[name] = kwargs[name]
+        dynamic = tuple([args[k] for k in positions]), named
+        flat, tree = jax.tree_util.tree_flatten(dynamic)
+        read = read_spec if only_types else read_leaf
+        leaves = [read(one) for one in flat]
+        return Call(
+            tuple(static), tuple(positions), dynamic, len(args), tree,
+            tuple([one.value for one in leaves]), tuple([one.type for one in leaves]),
+            tuple([one.shape for one in leaves]), any(one.is_traced for one in leaves),
+            tuple([getattr(jax.config, name) for name in _CONFIGURATION]),
+        )  # fmt: skip
+
+    def leaf_names(self, call: Call) -> tuple[str, ...]:
+        """The names of the leaves of a call, by the parameters' names: `params['w']`."""
+        import jax  # noqa: PLC0415
+
+        paths, _ = jax.tree_util.tree_flatten_with_path(call.dynamic)
+        return tuple([self._leaf_name(path, call) for path, _ in paths])
+
+    def _leaf_name(self, path: tuple[Any, ...], call: Call) -> str:
+        import jax  # noqa: PLC0415
+
+        which, where, *rest = path
+        inner = one_line(jax.tree_util.keystr(tuple(rest)))
+        if which.idx == 1:
+            return f"{where.key}{inner}"
+        return f"{self.parameter(call.positions[where.idx])}{inner}"
+
+    def parameter(self, position: int) -> str:
+        """The name of a positional parameter."""
+        names = self.positional
+        return names[position] if position < len(names) else f"args[{position}]"
+
+
+def _numbers(given: int | Sequence[int] | None) -> tuple[int, ...]:
+    if given is None:
+        return ()
+    return (given,) if isinstance(given, int) else tuple(given)
+
+
+def _texts(given: str | Iterable[str] | None) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _hashable(value: object, place: object, function: str) -> object:
+    try:
+        hash(value)
+    except TypeError as error:
+        raise ValueError(
+            f"found the static argument {place!r} of {function} of type {type(value).__name__}, which has no hash, "
+            "expected one that has a hash, as for jax.jit"
+        ) from error
+    return value

@@ -1,0 +1,52 @@
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# JAX has no types here; what leaves this module is typed.
+"""Compile a traced function."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shlo_disc.choices import read_options
+from shlo_disc.jit.program import TracedProgram
+from shlo_disc.jit.tracing import tracing
+from shlo_disc.options import CompileOptions, Hints
+from shlo_disc.pipeline import compile_for
+from shlo_disc.targets import Target
+
+log = logging.getLogger("shlo_disc")
+
+
+class Compiler:
+    """Compiles the programs of one function, and counts them."""
+
+    def __init__(self, target: Target, options: CompileOptions | None, likely: Mapping[str, Sequence[int]]) -> None:
+        self._target = target
+        self._options = read_options(options, None)
+        self._likely = likely
+        self._backend: Any = None
+        self.seconds = list[tuple[str, float]]()  # of every program, by name
+
+    def runnable(self, program: TracedProgram, names: Sequence[str]) -> Any:
+        """The program, ready to run. `names`: of its arguments, unless it is derived from another one."""
+        from jax import export  # noqa: PLC0415
+
+        started = time.perf_counter()
+        trace = program.trace
+        with tracing():
+            exported = export.export(trace.jitted, platforms=(self._target.platform,))(*trace.specs)
+        if self._backend is None:
+            self._backend = self._target.open(self._options)
+        known = trace.abstraction.names
+        likely = tuple([(name, tuple(values)) for name, values in self._likely.items() if name in known])
+        hints = Hints(likely=likely, allows_empty=True)
+        own = tuple(names) if len(names) == len(trace.specs) and program.is_original else None
+        runnable = compile_for(self._backend, exported, self._options, hints=hints, names=own).executable
+        if runnable.entry is not None:
+            runnable.entry.return_jax([bool(aval.weak_type) for aval in trace.jaxpr.out_avals])
+        took = time.perf_counter() - started
+        self.seconds.append((f"{program.name} for {trace.abstraction}", took))
+        log.info("%s for %s: compiled in %.2f s", program.name, trace.abstraction, took)
+        return runnable

@@ -1,0 +1,111 @@
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownParameterType=false
+# JAX has no types here; what leaves this module is typed.
+"""Declared shapes: which leaf of a call has which text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.expr.dim import Dim
+from shlo_disc.jit.arguments import Call, Parameters
+from shlo_disc.jit.shape_specs import ShapeSpec, annotated_shapes, read_shape, read_shapes
+
+Declaration: TypeAlias = "Mapping[str | int, Any]"  # pytrees of `ShapeSpec` or None, by name or position
+
+
+def read_declaration(shapes: Any, parameters: Parameters) -> Declaration:
+    """Parse what the caller declares, or the annotations of the function. Raises `ParseError` and `ShloDiscError`."""
+    match shapes:
+        case None:
+            signature = parameters.signature
+            found = {} if signature is None else {name: p.annotation for name, p in signature.parameters.items()}
+            return dict(annotated_shapes(found))
+        case str():
+            return _by_position(read_shapes(shapes), parameters)
+        case tuple() | list():
+            return _by_position([_parsed(one) for one in shapes], parameters)
+        case Mapping():
+            _check_names(shapes, parameters)
+            return {name: _parsed(one) for name, one in shapes.items()}
+        case _:
+            raise ShloDiscError(
+                f"found shapes of type {type(shapes).__name__}, expected a text such as 'b s 256, b', "
+                "or texts in a tuple, a dict by the names of parameters, or a pytree"
+            )
+
+
+def declared_shapes(
+    declaration: Declaration, parameters: Parameters, call: Call, names: Sequence[str]
+) -> tuple[tuple[Dim, ...] | None, ...]:
+    """The declared shape of every leaf of a call; None for those without. Raises `ArgumentTypeError` for a rank."""
+    args, kwargs = call.dynamic
+    specs = list[ShapeSpec | None]()
+    for position, value in zip(call.positions, args, strict=True):
+        specs += _spread(declaration, parameters.parameter(position), position, value)
+    for name in sorted(kwargs):
+        specs += _spread(declaration, name, None, kwargs[name])
+    return tuple(
+        [
+            None if spec is None else spec.resolve(len(shape), name)
+            for spec, shape, name in zip(specs, call.shapes, names, strict=True)
+        ]
+    )
+
+
+def _by_position(found: Sequence[Any], parameters: Parameters) -> Declaration:
+    signature = parameters.signature
+    has_more = signature is None or any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
+    if len(found) > len(parameters.positional) and not has_more:
+        raise ShloDiscError(
+            f"found shapes of {len(found)} arguments, expected at most {len(parameters.positional)}: "
+            f"{parameters.name} takes {', '.join(parameters.positional) or 'none'}"
+        )
+    return dict(enumerate(found))
+
+
+def _check_names(shapes: Mapping[Any, Any], parameters: Parameters) -> None:
+    signature = parameters.signature
+    if signature is None or any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
+        return
+    for name in shapes:
+        if name not in signature.parameters:
+            known = ", ".join(signature.parameters)
+            raise ShloDiscError(
+                f"found a shape of '{name}', expected one of the parameters of {parameters.name}: {known}"
+            )
+
+
+def _parsed(spec: Any) -> Any:
+    """The pytree with every text parsed."""
+    import jax  # noqa: PLC0415
+
+    return jax.tree_util.tree_map(_parsed_leaf, spec, is_leaf=lambda one: one is None)
+
+
+def _parsed_leaf(one: Any) -> ShapeSpec | None:
+    if one is None or isinstance(one, ShapeSpec):
+        return one
+    if not isinstance(one, str):
+        raise ShloDiscError(f"found {one!r} among the shapes, expected a text such as 'b s 256', or None")
+    return read_shape(one)
+
+
+def _spread(declaration: Declaration, name: str, position: int | None, value: Any) -> list[ShapeSpec | None]:
+    """The spec of each leaf of an argument; a spec stands for all leaves below its place."""
+    import jax  # noqa: PLC0415
+
+    spec = declaration.get(name, None if position is None else declaration.get(position))
+
+    def is_leaf(one: Any) -> bool:
+        return one is None or isinstance(one, ShapeSpec)
+
+    try:
+        spread = jax.tree_util.tree_map(
+            lambda one, part: [one] * len(jax.tree_util.tree_leaves(part)), spec, value, is_leaf=is_leaf
+        )
+    except ValueError as error:
+        raise ShloDiscError(f"{name}: the shapes have another structure than the argument: {error}") from error
+    return [one for part in jax.tree_util.tree_leaves(spread, is_leaf=lambda x: isinstance(x, list)) for one in part]

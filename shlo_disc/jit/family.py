@@ -1,0 +1,230 @@
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# JAX has no types here; what leaves this module is typed.
+"""The programs of one function for arguments of one structure, and which of them serves a call.
+
+A call with new sizes is served by the first program that fits (`Abstraction.solve`), whose constraints hold, and whose
+trace is valid at these sizes. If a comparison is in doubt there (`tracing.py`), or a size is 0, the function is traced at
+the very sizes, which compiles nothing, and the program serves if both traces are the same (`same_trace.py`). If no
+program serves, one more is compiled, for all sizes that were seen so far.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from shlo_disc.compiled import Compiled
+from shlo_disc.diagnostics import RuntimeShapeError
+from shlo_disc.expr.dim import Dim
+from shlo_disc.jit.abstraction import Abstraction, Shapes, SizeHistory, Sizes, fixed
+from shlo_disc.jit.leaves import LeafType
+from shlo_disc.jit.program import TracedProgram
+from shlo_disc.jit.same_trace import same_trace
+from shlo_disc.jit.tracing import Trace, Untraceable, trace
+
+log = logging.getLogger("shlo_disc")
+
+_MOST_TRIALS = 64  # of pinned sizes
+_SEEN_KEPT = 4096
+
+
+@dataclass
+class Variant:
+    """One program of a function: its shapes, why it exists, and the calls that it serves.
+
+    `pinned` are sizes that are numbers because JAX cannot trace them as symbols; `reason` is in words.
+    """
+
+    program: TracedProgram
+    reason: str
+    pinned: tuple[str, ...] = ()
+    signatures: int = 0
+    compared: int = 0  # of these, those whose trace was compared with one at their sizes
+    compiled: Compiled | None = None
+
+    @property
+    def shapes(self) -> Abstraction:
+        """Its shapes."""
+        return self.program.trace.abstraction
+
+
+@dataclass
+class Structure:
+    """What all calls of a family have in common: the function on flat arrays, and the types of these.
+
+    `names` are those of the leaves; `declared` their shapes as far as they are declared. `compile` makes a program that
+    is traced callable.
+    """
+
+    name: str
+    flat: Callable[[], Callable[..., list[Any]]]  # a new function for every trace
+    types: Sequence[LeafType]
+    names: Sequence[str]
+    declared: Sequence[tuple[Dim, ...] | None]
+    constraints: Sequence[str]
+    compile: Callable[[TracedProgram], Any]
+    notes: list[str] = field(default_factory=list)
+
+
+class Family:
+    """All programs of one function for arguments of one structure."""
+
+    def __init__(self, structure: Structure) -> None:
+        self.structure = structure
+        self.variants = list[Variant]()
+        self._served = dict[Shapes, Variant]()
+        self._history = SizeHistory(structure.names, structure.declared)
+        self._is_declared = all(one is not None for one in structure.declared)
+        self._lock = threading.RLock()
+        self._concrete = dict[Shapes, Trace]()
+
+    @property
+    def signatures(self) -> int:
+        """How many different shapes were served."""
+        return len(self._served)
+
+    def variant(self, shapes: Shapes) -> Variant:
+        """The program that serves a call; it is traced if there is none. Raises the function's own errors."""
+        found = self._served.get(shapes)
+        if found is not None:
+            return found
+        with self._lock:
+            found = self._served.get(shapes) or self._find(shapes) or self._new(shapes)
+            found.signatures += 1
+            if len(self._served) >= _SEEN_KEPT:
+                self._served.clear()
+            self._served[shapes] = found
+            return found
+
+    def _find(self, shapes: Shapes) -> Variant | None:
+        return next((one for one in self.variants if self._serves(one, shapes)), None)
+
+    def _serves(self, variant: Variant, shapes: Shapes) -> bool:
+        found = variant.program.trace
+        sizes = found.abstraction.solve(shapes)
+        if sizes is None or not found.allows(sizes):
+            return False
+        if found.holds(sizes):
+            return True
+        variant.compared += 1
+        return same_trace(found.jaxpr, sizes, self._concrete_trace(shapes).jaxpr)
+
+    def _concrete_trace(self, shapes: Shapes) -> Trace:
+        """The function at these very sizes: traced, not compiled."""
+        if shapes not in self._concrete:
+            self._concrete.clear()
+            self._concrete[shapes] = self._trace(fixed(shapes))
+        return self._concrete[shapes]
+
+    def _trace(self, shapes: Abstraction, seen: Sequence[Sizes] = ()) -> Trace:
+        one = self.structure
+        names = set(shapes.names)
+        constraints = [text for text in one.constraints if _names(text) <= names]
+        return trace(one.flat(), one.types, shapes, constraints, seen)
+
+    def _new(self, shapes: Shapes) -> Variant:
+        declared = self._declared(shapes)
+        history = self._history
+        if not self.variants or not declared.symbols:
+            # Without symbols an error is the function's own. With them, it is if it also comes without them.
+            self._check_own_errors(shapes, declared)
+        history.add(shapes)
+        started = time.perf_counter()
+        wanted = history.abstraction()
+        found, reason, pinned = self._traced(wanted, shapes)
+        variant = Variant(TracedProgram(self.structure.name, found, self.structure.compile), reason, pinned)
+        self.variants.append(variant)
+        log.info(
+            "%s: program %d for %s (%s), traced in %.2f s",
+            self.structure.name, len(self.variants), found.abstraction, reason, time.perf_counter() - started,
+        )  # fmt: skip
+        return variant
+
+    def _declared(self, shapes: Shapes) -> Abstraction:
+        """The declared shapes, with numbers where nothing is declared. Raises if a call breaks them."""
+        numbers = fixed(shapes).shapes
+        pairs = zip(self.structure.declared, numbers, strict=True)
+        found = Abstraction(tuple([number if one is None else one for one, number in pairs]))
+        if found.solve(shapes) is None:
+            raise RuntimeShapeError(_misfit(self.structure, shapes, found))
+        return found
+
+    def _check_own_errors(self, shapes: Shapes, declared: Abstraction) -> None:
+        if not declared.symbols:
+            self._concrete_trace(shapes)
+
+    def _traced(self, wanted: Abstraction, shapes: Shapes) -> tuple[Trace, str, tuple[str, ...]]:
+        """Trace for the widest shapes that JAX can trace and this call fits; why, and which sizes are pinned."""
+        sizes = wanted.solve(shapes)
+        assert sizes is not None, "what was learned from a call fits it"
+        if not wanted.symbols:
+            return self._concrete_trace(shapes), "the sizes of the first call", ()
+        doubtful = self._attempt(wanted, shapes, (), None)
+        if isinstance(doubtful, Trace):
+            return doubtful, _reason(doubtful, ()), ()
+        self._concrete_trace(shapes)  # raises if the error is the function's own
+        symbols = _likely_causes(doubtful, wanted)
+        trials = (some for count in range(1, len(symbols)) for some in itertools.combinations(symbols, count))
+        for pinned in itertools.islice(trials, _MOST_TRIALS):
+            narrower = wanted.substitute({one: sizes[one] for one in pinned})
+            found = self._attempt(narrower, shapes, tuple(one.name for one in pinned), doubtful)
+            if isinstance(found, Trace):
+                names = tuple([one.name for one in pinned])
+                return found, _reason(found, names, doubtful), names
+        names = tuple([one.name for one in symbols])
+        return self._concrete_trace(shapes), _reason(None, names, doubtful), names
+
+    def _attempt(
+        self, wanted: Abstraction, shapes: Shapes, pinned: Sequence[str], why: Untraceable | None
+    ) -> Trace | Untraceable:
+        """A trace that serves a call; else why there is none."""
+        del pinned
+        seen = [one for one in [wanted.solve(shapes)] if one is not None]
+        seen += [one for one in map(wanted.solve, self._served) if one is not None]
+        try:
+            found = self._trace(wanted, seen)
+        except Untraceable as error:
+            return error
+        sizes = wanted.solve(shapes)
+        assert sizes is not None
+        if found.holds(sizes) or same_trace(found.jaxpr, sizes, self._concrete_trace(shapes).jaxpr):
+            return found
+        return why or Untraceable(ValueError("at these sizes the function takes another path than at others"))
+
+
+def _names(constraint: str) -> set[str]:
+    import re  # noqa: PLC0415
+
+    from shlo_disc.jit.shape_specs import RESERVED  # noqa: PLC0415
+
+    return set(re.findall(r"[^\W\d]\w*", constraint)) - RESERVED
+
+
+def _likely_causes(error: Untraceable, wanted: Abstraction) -> list[Any]:
+    """All symbols, those first that the error names."""
+    text = str(error)
+    return sorted(wanted.symbols, key=lambda one: one.name not in text)
+
+
+def _reason(found: Trace | None, pinned: Sequence[str], why: Untraceable | None = None) -> str:
+    words = list[str]()
+    if pinned and why is not None:
+        first = str(why).strip().partition("\n")[0]
+        words.append(f"{', '.join(pinned)} cannot be symbolic: {type(why.cause).__name__}: {first}")
+    elif found is not None:
+        words.append("sizes that were seen to change, or are declared")
+    if found is not None and found.constraints:
+        words.append(f"needs {', '.join(found.constraints)}")
+    return "; ".join(words)
+
+
+def _misfit(structure: Structure, shapes: Shapes, declared: Abstraction) -> str:
+    lines = [f"the sizes of a call of {structure.name} do not fit the declared shapes"]
+    for name, shape, dims in zip(structure.names, shapes, declared.shapes, strict=True):
+        lines.append(f"  {name}: found {list(shape)}, expected [{', '.join(map(str, dims))}]")
+    return "\n".join(lines)

@@ -1,0 +1,312 @@
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownParameterType=false
+# JAX has no types here; what leaves this module is typed.
+"""`jit`: a function that is compiled once for all sizes, and called and transformed as that of `jax.jit`."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import types
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from shlo_disc.choices import read_hints, read_options
+from shlo_disc.compiled import Compiled
+from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError, ShloDiscError
+from shlo_disc.exported import Signature
+from shlo_disc.jit import primitive
+from shlo_disc.jit.arguments import Call, Parameters
+from shlo_disc.jit.compiling import Compiler
+from shlo_disc.jit.declared import declared_shapes, read_declaration
+from shlo_disc.jit.family import Family, Structure, Variant
+from shlo_disc.jit.flat import FlatFunction
+from shlo_disc.jit.report import FunctionReport, describe
+from shlo_disc.jit.tracing import is_tracing
+from shlo_disc.options import CompileOptions
+from shlo_disc.targets import default_target, target_named
+
+log = logging.getLogger("shlo_disc")
+
+Fallback = Literal["error", "jax"]
+
+
+def jit(  # noqa: PLR0913  the parameters of `jax.jit`, and what is known of sizes
+    fun: Callable[..., Any] | str | None = None,
+    *,
+    shapes: Any = None,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Iterable[str] = (),
+    donate_argnums: int | Sequence[int] = (),
+    donate_argnames: str | Iterable[str] = (),
+    constraints: Sequence[str] = (),
+    likely: Mapping[str, Sequence[int]] | None = None,
+    device: str | None = None,
+    options: CompileOptions | None = None,
+    fallback: Fallback = "error",
+) -> Any:
+    """Compile a function for all sizes; a drop-in for `jax.jit`, also as a decorator with or without arguments.
+
+    Sizes are declared, or learned from calls: the first call is compiled for its own sizes; sizes that were seen to
+    change become symbols, those that always were equal share one, and sizes that never change stay numbers. See
+    docs/how-to/jit.md.
+
+    Args:
+        fun: a function that JAX can trace. Arguments and results are pytrees of arrays.
+        shapes: the shapes of arguments, in jaxtyping's language: one text, `"b s 256, b"`, with a part for each
+            positional argument, or texts in a tuple by position, a dict by name, or in pytrees like the arguments.
+            Arrays for which nothing is declared are learned. None: annotations of jaxtyping, if there are any.
+        static_argnums: positions of arguments that are constants, as for `jax.jit`; a program for each value.
+        static_argnames: the same by name.
+        donate_argnums: positions of arguments that the caller no longer needs.
+        donate_argnames: the same by name.
+        constraints: on declared sizes, in JAX's language: `"b % 8 == 0"`, `"s <= 2*t"`. Calls that break one are refused.
+        likely: usual values of declared sizes, which guide what is fused and how.
+        device: "cpu" or "cuda"; None for the best one available.
+        options: how to compile; None for all defaults.
+        fallback: what to do with calls that cannot be compiled: "error" raises, "jax" hands them to `jax.jit`, with a
+            line in the report and a warning in the log `shlo_disc`.
+
+    Returns:
+        The function, a `JitFunction`; without `fun`, a decorator.
+
+    Raises:
+        ParseError: a shape or a constraint is not in its language.
+        ShloDiscError: another invalid argument, such as an unknown device.
+    """
+    if not callable(fun):
+        if fun is not None:
+            raise ShloDiscError(f"found {fun!r} as the function, expected a function\n  help: shapes=... is a keyword")
+        return functools.partial(
+            jit, shapes=shapes, static_argnums=static_argnums, static_argnames=static_argnames,
+            donate_argnums=donate_argnums, donate_argnames=donate_argnames, constraints=constraints, likely=likely,
+            device=device, options=options, fallback=fallback,
+        )  # fmt: skip
+    if fallback not in {"error", "jax"}:
+        raise ShloDiscError(f"found fallback {fallback!r}, expected 'error' or 'jax'")
+    parameters = Parameters(fun, static_argnums, static_argnames, donate_argnums, donate_argnames)
+    target = default_target() if device is None else target_named(device)
+    read_options(options, None)
+    hints = read_hints(constraints, likely, ())
+    compiler = Compiler(target, options, dict(hints.likely))
+    declaration = read_declaration(shapes, parameters)
+    return JitFunction(fun, parameters, declaration, hints.constraints, compiler, fallback)
+
+
+@dataclass(frozen=True, slots=True)
+class _Served:
+    """How calls of one structure are served."""
+
+    family: Family
+    flat: FlatFunction
+
+
+class JitFunction:
+    """A function that is compiled once for all sizes. Call it like the function itself; make it with `jit`.
+
+    It may be called from several threads at once, and under JAX's transformations.
+    """
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        parameters: Parameters,
+        declaration: Any,
+        constraints: Sequence[str],
+        compiler: Compiler,
+        fallback: Fallback,
+    ) -> None:
+        self._fun, self._parameters, self._declaration = fun, parameters, declaration
+        self._constraints, self._compiler, self._fallback = constraints, compiler, fallback
+        self._served = dict[object, _Served]()
+        self._refused = dict[object, str]()
+        self._quick: Callable[..., Any] = _never
+        functools.update_wrapper(self, fun, updated=())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the function.
+
+        Args:
+            *args: the function's positional arguments.
+            **kwargs: its keyword arguments.
+
+        Returns:
+            What the function returns, with arrays of JAX.
+
+        Raises:
+            RuntimeShapeError: sizes do not fit the declared shapes, or break a constraint.
+            ArgumentTypeError: a rank is not the declared one.
+            UnsupportedOpError: the function has an op that the device does not have, and `fallback` is "error".
+            Exception: what the function itself raises when it is traced.
+        """
+        if not kwargs and (found := self._quick(*args)) is not NotImplemented:
+            return found
+        return self._call(args, kwargs)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        """Bind the first argument, as methods do."""
+        del owner
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<shlo_disc.jit of {self._parameters.name}>"
+
+    def prepare(self, *args: Any, **kwargs: Any) -> Compiled:
+        """Compile ahead of the first call.
+
+        Args:
+            *args: arguments as in a call; `jax.ShapeDtypeStruct` may stand for arrays.
+            **kwargs: keyword arguments as in a call.
+
+        Returns:
+            The compiled program, which serves such calls.
+
+        Raises:
+            Exception: as a call.
+        """
+        call = self._parameters.read(args, kwargs, only_types=True)
+        served = self._serve(call)
+        return self._program(served, served.family.variant(call.shapes))
+
+    def report(self) -> FunctionReport:
+        """Say what was compiled, why, and for which calls.
+
+        Returns:
+            The report; `print` it.
+        """
+        families = [one.family for one in self._served.values()]
+        return describe(self._parameters.name, families, list(self._refused.values()), self._compiler)
+
+    @property
+    def compiled(self) -> Compiled:
+        """The program that was compiled last, with `explain`, `peak_memory` and so on."""
+        for served in reversed(self._served.values()):
+            for variant in reversed(served.family.variants):
+                if variant.compiled is not None:
+                    return variant.compiled
+        raise ShloDiscError(f"{self._parameters.name} has not been called yet, so there is no compiled program")
+
+    def clear(self) -> None:
+        """Forget all programs, and what was learned of sizes."""
+        self._quick = _never
+        self._served.clear()
+        self._refused.clear()
+
+    clear_cache = clear
+
+    @property
+    def _jax(self) -> Any:
+        return self._parameters.jax_jit()
+
+    def trace(self, *args: Any, **kwargs: Any) -> Any:
+        """Trace the function at the sizes of these arguments: `jax.jit(fun).trace`.
+
+        Args:
+            *args: arguments, or `jax.ShapeDtypeStruct` in their places.
+            **kwargs: keyword arguments.
+
+        Returns:
+            JAX's `Traced`.
+        """
+        return self._jax.trace(*args, **kwargs)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Any:
+        """Lower the function at the sizes of these arguments, for XLA: `jax.jit(fun).lower`.
+
+        Args:
+            *args: arguments, or `jax.ShapeDtypeStruct` in their places.
+            **kwargs: keyword arguments.
+
+        Returns:
+            JAX's `Lowered`.
+        """
+        return self._jax.lower(*args, **kwargs)
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """Find the types of the results without computing them: `jax.jit(fun).eval_shape`.
+
+        Args:
+            *args: arguments, or `jax.ShapeDtypeStruct` in their places.
+            **kwargs: keyword arguments.
+
+        Returns:
+            A pytree of `jax.ShapeDtypeStruct`.
+        """
+        return self._jax.eval_shape(*args, **kwargs)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if is_tracing():
+            return self._fun(*args, **kwargs)
+        call = self._parameters.read(args, kwargs)
+        if call.is_symbolic:  # JAX exports a function that calls this one
+            return self._fun(*args, **kwargs)
+        if (call.key, call.shapes) in self._refused:
+            return self._jax(*args, **kwargs)
+        try:
+            served = self._serve(call)
+            variant = served.family.variant(call.shapes)
+            if call.is_traced:
+                found = primitive.call(variant.program, call.values)
+            else:
+                program = self._program(served, variant)
+                found = program.executable.mirror(call.values, of_jax=True)
+        except (RuntimeShapeError, ArgumentTypeError, MemoryError):
+            raise
+        except ShloDiscError as error:
+            if self._fallback == "error":
+                raise
+            self._refuse(call, error)
+            return self._jax(*args, **kwargs)
+        if not call.is_traced:
+            self._serve_quickly(served, variant, call)
+        return served.flat.results(found)
+
+    def _refuse(self, call: Call, error: ShloDiscError) -> None:
+        """From now on hand these calls to `jax.jit`."""
+        first = str(error).partition("\n")[0]
+        reason = f"{self._parameters.name}: calls with shapes {list(call.shapes)} are handed to jax.jit: {first}"
+        self._refused[call.key, call.shapes] = reason
+        log.warning("%s", reason)
+
+    def _serve(self, call: Call) -> _Served:
+        """The programs for the structure of a call."""
+        if (found := self._served.get(call.key)) is None:
+            names = self._parameters.leaf_names(call)
+            flat = FlatFunction(self._fun, self._parameters, call)
+            structure = Structure(
+                name=self._parameters.name,
+                flat=flat.new,
+                types=call.types,
+                names=names,
+                declared=declared_shapes(self._declaration, self._parameters, call, names),
+                constraints=self._constraints,
+                compile=functools.partial(self._compiler.runnable, names=names),
+            )
+            found = self._served.setdefault(call.key, _Served(Family(structure), flat))
+        return found
+
+    def _program(self, served: _Served, variant: Variant) -> Compiled:
+        if variant.compiled is None:
+            runnable = variant.program.runnable
+            count = len(served.family.structure.names)
+            signature = Signature(
+                in_tree=served.flat.in_tree,
+                out_tree=served.flat.out_tree,
+                names=tuple(served.family.structure.names),
+                kept=tuple(range(count)),
+                platform=0,
+                is_flat=served.flat.is_flat,
+            )
+            variant.compiled = Compiled(runnable, signature)
+        return variant.compiled
+
+    def _serve_quickly(self, served: _Served, variant: Variant, call: Call) -> None:
+        """Let C serve the next calls like this one, if it can tell them apart."""
+        if call.is_plain and served.flat.has_plain_results and variant.compiled is not None:
+            self._quick = variant.compiled.serve
+
+
+def _never(*args: Any) -> Any:
+    del args
+    return NotImplemented

@@ -1,0 +1,110 @@
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownParameterType=false, reportMissingTypeStubs=false
+# JAX has no types here; what leaves this module is typed.
+"""The primitive of JAX that stands for a call of a compiled program inside of JAX's transformations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from shlo_disc.jit.program import TracedProgram
+
+
+def call(program: TracedProgram, arrays: Sequence[Any]) -> list[Any]:
+    """Call a program on arrays, of which some may be traced. The call must fit the program."""
+    return _primitive().bind(*arrays, program=program)
+
+
+def _call_derived(program: TracedProgram, arrays: Sequence[Any], origin: TracedProgram, given: Sequence[Any]) -> Any:
+    """Call a program that is derived from `origin`, in a call of that with the arrays `given`."""
+    if not program.carried:
+        return call(program, arrays)
+    import jax  # noqa: PLC0415
+
+    values = {
+        one.name: size for one, size in origin.sizes([x.shape if hasattr(x, "shape") else () for x in given]).items()
+    }
+    carrier = jax.numpy.zeros((*[values[name] for name in program.carried], 0), bool)
+    return call(program, [*arrays, carrier])
+
+
+@lru_cache(maxsize=1)
+def _primitive() -> Any:
+    import jax.extend.core as jex  # noqa: PLC0415
+    from jax.interpreters import ad, batching, mlir  # noqa: PLC0415
+
+    primitive = jex.Primitive("shlo_disc_call")
+    primitive.multiple_results = True
+    primitive.def_impl(_run)
+    primitive.def_abstract_eval(_result_avals)
+    ad.primitive_jvps[primitive] = _jvp
+    ad.primitive_transposes[primitive] = _transpose
+    batching.primitive_batchers[primitive] = _batch
+    mlir.register_lowering(primitive, mlir.lower_fun(_lowered, multiple_results=True))
+    return primitive
+
+
+def _run(*arrays: Any, program: TracedProgram) -> list[Any]:
+    return list(program.runnable.mirror(arrays, of_jax=True))
+
+
+def _lowered(*arrays: Any, program: TracedProgram) -> list[Any]:
+    from shlo_disc.runtime.xla.call import call_in_trace  # noqa: PLC0415
+
+    return call_in_trace(program.runnable, arrays)
+
+
+def _result_avals(*avals: Any, program: TracedProgram) -> list[Any]:
+    import jax  # noqa: PLC0415
+
+    return [
+        jax.core.ShapedArray(shape, dtype, weak_type=weak)
+        for shape, dtype, weak in program.result_types([one.shape for one in avals])
+    ]
+
+
+def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, program: TracedProgram) -> tuple[list[Any], list[Any]]:
+    """Two calls: the forward pass with residuals, and the derivative, which is linear in the tangents."""
+    import jax  # noqa: PLC0415
+    from jax.interpreters import ad  # noqa: PLC0415
+
+    def is_zero(tangent: Any) -> bool:
+        return type(tangent) is ad.Zero or jax.typeof(tangent).dtype == jax.dtypes.float0
+
+    mask = tuple([not is_zero(one) for one in tangents])
+    parts = program.linearized(mask)
+    count = len(program.trace.results)
+    found = _call_derived(parts.forward, primals, program, primals)
+    results, more = found[:count], found[count:]
+    residuals = [primals[k] if is_argument else more[k] for is_argument, k in parts.residuals]
+    varied = [one for one, used in zip(tangents, mask, strict=True) if used]
+    moved = _call_derived(parts.linear, [*residuals, *varied], program, primals)
+    place = {number: k for k, number in enumerate(parts.results)}
+    return results, [
+        moved[place[k]] if k in place else ad.Zero(jax.typeof(one).to_tangent_aval()) for k, one in enumerate(results)
+    ]
+
+
+def _transpose(cotangents: Sequence[Any], *arrays: Any, program: TracedProgram) -> list[Any]:
+    from jax.interpreters import ad  # noqa: PLC0415
+
+    linear = tuple([ad.is_undefined_primal(one) for one in arrays])
+    given = tuple([type(one) is not ad.Zero for one in cotangents])
+    constants = [one for one, is_linear in zip(arrays, linear, strict=True) if not is_linear]
+    received = [one for one, is_given in zip(cotangents, given, strict=True) if is_given]
+    avals = [one.aval if is_linear else one for one, is_linear in zip(arrays, linear, strict=True)]
+    found = iter(_call_derived(program.transposed(linear, given), [*constants, *received], program, avals))
+    return [next(found) if is_linear else None for is_linear in linear]
+
+
+def _batch(arrays: Sequence[Any], axes: Sequence[Any], *, program: TracedProgram) -> tuple[list[Any], list[int]]:
+    import jax  # noqa: PLC0415
+
+    mask = tuple([axis is not None for axis in axes])
+    moved = [
+        x if axis is None or axis == 0 else jax.numpy.moveaxis(x, axis, 0) for x, axis in zip(arrays, axes, strict=True)
+    ]
+    found = call(program.batched(mask), moved)  # the batched arguments have all sizes of the others
+    return found, [0] * len(found)

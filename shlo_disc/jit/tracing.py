@@ -1,0 +1,256 @@
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownParameterType=false
+# JAX has no types here; what leaves this module is typed.
+"""Trace functions with symbolic sizes, and find out under which conditions the trace is valid.
+
+JAX traces a function of symbolic sizes under two assumptions of its own: every size is at least 1, and two sizes that it
+cannot prove to be equal are different (jax.export, "Shape polymorphism", on comparisons). A function that asks
+`x.shape[0] == 1` is therefore traced as for all other sizes. `Trace.doubts` are the comparisons that were answered so:
+where two of those sizes are equal after all, the trace has to be compared with one at these very sizes.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from shlo_disc.expr.dim import Dim, const, symbol
+from shlo_disc.jit.abstraction import Abstraction, Sizes
+from shlo_disc.jit.leaves import LeafType
+from shlo_disc.legalize.constraints import read_constraints, read_size
+
+_COMPARISON = re.compile(r"Symbolic dimension comparison '(.+?)' (>=|<=|>|<) '(.+?)' is inconclusive")
+_REMAINDER = re.compile(r"(?:remainder|rest is|rest:?) (mod\(.*\))(?: should be 0|\s|$)")
+_MOST_CONSTRAINTS = 16  # that one trace may need
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A function traced at symbolic sizes.
+
+    `flat` takes and returns lists of arrays. `specs` are JAX's types of its arguments, with sizes of one scope. `jaxpr`
+    is what was traced. `doubts` are differences of sizes that JAX took for not 0 without a proof.
+    """
+
+    flat: Callable[..., list[Any]]
+    jitted: Any
+    specs: tuple[Any, ...]
+    jaxpr: Any
+    abstraction: Abstraction
+    results: tuple[tuple[Dim, ...], ...]
+    constraints: tuple[str, ...]
+    doubts: tuple[Dim, ...]
+
+    def holds(self, sizes: Sizes) -> bool:
+        """Whether the trace is valid at these sizes, without a doubt."""
+        return all(size >= 1 for size in sizes.values()) and all(one.evaluate(sizes) for one in self.doubts)
+
+    def allows(self, sizes: Sizes) -> bool:
+        """Whether the sizes keep all constraints that the trace needs."""
+        named = {one.name: const(size) for one, size in sizes.items()}
+        return all(_is_true(one.assumption) for one in read_constraints(self.constraints, named))
+
+
+class Untraceable(Exception):  # noqa: N818  a condition, not an error of the user's
+    """JAX cannot trace the function at symbolic sizes; `cause` is its exception."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+def trace(
+    flat: Callable[..., list[Any]],
+    types: Sequence[LeafType],
+    abstraction: Abstraction,
+    constraints: Sequence[str] = (),
+    seen: Sequence[Sizes] = (),
+) -> Trace:
+    """Trace a function of flat arrays.
+
+    Constraints that JAX asks for are added if all sizes that were seen keep them (`seen`).
+
+    Raises `Untraceable` if there are symbols and JAX cannot trace with them; without symbols, the function's own errors.
+    """
+    found = list(constraints)
+    while True:
+        try:
+            return _trace(flat, types, abstraction, found)
+        except Exception as error:  # a function may raise anything
+            if not abstraction.symbols:
+                raise
+            wanted = _wanted(error, abstraction, seen)
+            if wanted is None or wanted in found or len(found) >= _MOST_CONSTRAINTS:
+                raise Untraceable(error) from error
+            found.append(wanted)
+
+
+def _trace(
+    flat: Callable[..., list[Any]], types: Sequence[LeafType], abstraction: Abstraction, constraints: Sequence[str]
+) -> Trace:
+    import jax  # noqa: PLC0415
+    from jax import export  # noqa: PLC0415
+
+    scope = export.SymbolicScope(list(constraints))
+    specs = tuple(
+        [_spec(jax, one, _sizes_of_jax(shape, scope)) for one, shape in zip(types, abstraction.shapes, strict=True)]
+    )
+    jitted = jax.jit(flat, keep_unused=True)
+    with tracing(), _doubts() as pairs:
+        traced = jitted.trace(*specs)
+    jaxpr = traced.jaxpr
+    names = {name: symbol(name) for name in abstraction.names}
+    return Trace(
+        flat=flat,
+        jitted=jitted,
+        specs=specs,
+        jaxpr=jaxpr,
+        abstraction=abstraction,
+        results=tuple([dims_of(aval.shape, names) for aval in jaxpr.out_avals]),
+        constraints=tuple(constraints),
+        doubts=tuple(dict.fromkeys(_differences(pairs, names))),
+    )
+
+
+def retraced(flat: Callable[..., list[Any]], specs: Sequence[Any], names: Sequence[str]) -> Trace:
+    """Trace a function that is derived from a trace, with sizes of the same scope: `specs` are JAX's types."""
+    import jax  # noqa: PLC0415
+
+    jitted = jax.jit(flat, keep_unused=True)
+    with tracing():
+        traced = jitted.trace(*specs)
+    symbols = {name: symbol(name) for name in names}
+    shapes = tuple([dims_of(one.shape, symbols) for one in specs])
+    results = tuple([dims_of(aval.shape, symbols) for aval in traced.jaxpr.out_avals])
+    return Trace(flat, jitted, tuple(specs), traced.jaxpr, Abstraction(shapes), results, (), ())
+
+
+def sizes_in_scope(specs: Sequence[Any], names: Sequence[str]) -> Any:
+    """New symbolic sizes of JAX, in the scope of the sizes of `specs` (a new scope if they have none)."""
+    from jax import export  # noqa: PLC0415
+
+    scopes = [size.scope for one in specs for size in one.shape if not isinstance(size, int)]
+    return export.symbolic_shape(", ".join(names), scope=scopes[0] if scopes else export.SymbolicScope())
+
+
+def dims_of(shape: Sequence[Any], names: Mapping[str, Dim]) -> tuple[Dim, ...]:
+    """Dims of a shape of JAX."""
+    return tuple([const(size) if isinstance(size, int) else read_size(str(size), names) for size in shape])
+
+
+def _sizes_of_jax(shape: Sequence[Dim], scope: Any) -> tuple[Any, ...]:
+    from jax import export  # noqa: PLC0415
+
+    return export.symbolic_shape(", ".join(map(str, shape)), scope=scope) if shape else ()
+
+
+def _spec(jax: Any, one: LeafType, shape: Sequence[Any]) -> Any:
+    return jax.ShapeDtypeStruct(tuple(shape), one.dtype, weak_type=one.weak)
+
+
+def _wanted(error: Exception, abstraction: Abstraction, seen: Sequence[Sizes]) -> str | None:
+    """The constraint that would let JAX go on, if all sizes that were seen agree on it."""
+    text = str(error)
+    candidates = list[str]()
+    if found := _COMPARISON.search(text):
+        lhs, sign, rhs = found.groups()
+        candidates = {
+            ">=": [f"{lhs} >= {rhs}", f"{lhs} <= {rhs} - 1"],
+            ">": [f"{lhs} >= {rhs} + 1", f"{lhs} <= {rhs}"],
+            "<=": [f"{lhs} <= {rhs}", f"{lhs} >= {rhs} + 1"],
+            "<": [f"{lhs} <= {rhs} - 1", f"{lhs} >= {rhs}"],
+        }[sign]
+    elif found := _REMAINDER.search(text):
+        candidates = [f"{found[1]} == 0"]
+    for one in candidates:
+        if all(_keeps(one, sizes, abstraction) for sizes in seen):
+            return one
+    return None
+
+
+def _keeps(constraint: str, sizes: Sizes, abstraction: Abstraction) -> bool:
+    named = {one.name: const(sizes[one]) for one in abstraction.symbols}
+    return all(_is_true(one.assumption) for one in read_constraints([constraint], named))
+
+
+def _is_true(assumption: Any) -> bool:
+    lhs, rhs = assumption.lhs.constant, assumption.rhs.constant
+    return {"==": lhs == rhs, ">=": lhs >= rhs, "<=": lhs <= rhs, ">": lhs > rhs, "<": lhs < rhs}[
+        assumption.relation.value
+    ]
+
+
+# --- comparisons that JAX answers without a proof ---------------------------------------------------------------------
+
+
+class _ThreadState(threading.local):
+    pairs: dict[tuple[Any, Any], None] | None = None
+    tracing = 0
+
+
+_state = _ThreadState()
+
+
+@contextmanager
+def tracing() -> Generator[None]:
+    """Mark that this thread traces a function in order to compile it: calls of `jit` functions are inlined."""
+    _state.tracing += 1
+    try:
+        yield
+    finally:
+        _state.tracing -= 1
+
+
+def is_tracing() -> bool:
+    """Whether this thread traces a function in order to compile it."""
+    return _state.tracing > 0
+
+
+@contextmanager
+def _doubts() -> Generator[list[tuple[Any, Any]]]:
+    """Record the comparisons of sizes that JAX answers with "different" because it cannot tell."""
+    found = list[tuple[Any, Any]]()
+    _watch_comparisons()
+    before, _state.pairs = _state.pairs, {}
+    try:
+        yield found
+    finally:
+        found += _state.pairs
+        _state.pairs = before
+
+
+@lru_cache(maxsize=1)
+def _watch_comparisons() -> None:
+    """Let JAX's symbolic sizes report those comparisons; JAX has no public way to ask for them."""
+    from jax._src.export import shape_poly  # noqa: PLC0415
+
+    kind = shape_poly._DimExpr  # noqa: SLF001
+    compare = kind.__eq__
+
+    def compare_and_report(self: Any, other: Any) -> bool:
+        equal = compare(self, other)
+        if not equal and (pairs := _state.pairs) is not None and isinstance(other, int | kind):
+            _state.pairs = None  # the comparisons of the next line are none of the function's
+            pairs.setdefault((self, other))
+            _state.pairs = pairs
+        return equal
+
+    kind.__eq__ = compare_and_report
+
+
+def _differences(pairs: Sequence[tuple[Any, Any]], names: Mapping[str, Dim]) -> list[Dim]:
+    found = list[Dim]()
+    for one, other in pairs:
+        try:
+            difference = one - other
+        except Exception:  # noqa: BLE001  not a size: the two are different
+            continue
+        if isinstance(difference, int):
+            continue
+        found.append(read_size(str(difference), names))
+    return found
