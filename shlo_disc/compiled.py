@@ -19,8 +19,10 @@ from shlo_disc.runtime.binding import BoundMemory, check_same
 from shlo_disc.runtime.dispatch import ScheduleChoice
 from shlo_disc.runtime.entry import Entry
 from shlo_disc.runtime.executable import Stats
+from shlo_disc.runtime.interop import is_tracer
 from shlo_disc.runtime.partitions import Runnable
 from shlo_disc.runtime.peak import largest_size, peak_memory
+from shlo_disc.runtime.xla.primitive import call_in_trace
 from shlo_disc.size_expr import SizeExpr
 
 
@@ -35,6 +37,7 @@ class Compiled:
         self._executable = executable
         self._signature = signature
         self._quick = _quick(executable, signature)
+        self._as_jax = _as_jax(executable, signature, self._quick)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program.
@@ -75,6 +78,17 @@ class Compiled:
             ArgumentTypeError: a dtype or a rank is not the program's.
         """
         return Bound(self._executable, self._signature, args, kwargs)
+
+    def as_jax(self) -> Callable[..., Any]:
+        """The program as a function to call inside of `jax.jit`, `jax.lax.scan` and others, on the CPU.
+
+        There a call is one custom call of XLA, without Python: see docs/how-to/inside-jax.md. Outside of a traced
+        function it is a call of the program. It cannot be differentiated.
+
+        Returns:
+            A function that takes and returns what the program does, always the same one.
+        """
+        return self._as_jax
 
     def __repr__(self) -> str:
         artifact = self._executable.artifact
@@ -219,6 +233,7 @@ class Bound:
         self._count = len(args)
         self._executable = executable.bind(self._flatten(args, kwargs))
         self._quick = _quick(self._executable, self._rest)
+        self._as_jax: Callable[..., Any] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program: see `Compiled.__call__`.
@@ -256,6 +271,18 @@ class Bound:
         check_same(bound.artifact, bound.bound, self._executable.bound)
         self._executable = bound
         self._quick = _quick(bound, self._rest)
+        self._as_jax = None
+
+    def as_jax(self) -> Callable[..., Any]:
+        """The program with these bound arguments, for functions that JAX traces: see `Compiled.as_jax`.
+
+        Returns:
+            A function of the other arguments. After `rebind` it keeps the old bound arrays, and so do functions that
+            were traced with it; another one is returned then.
+        """
+        if self._as_jax is None:
+            self._as_jax = _as_jax(self._executable, self._rest, self._quick)
+        return self._as_jax
 
     def __repr__(self) -> str:
         artifact = self._executable.artifact
@@ -321,6 +348,24 @@ def _call(executable: Runnable, signature: Signature | None, args: tuple[Any, ..
         return executable.mirror(args)
     except ctypes.ArgumentError as error:  # ctypes raises it if there is no memory for one
         raise MemoryError("no memory for the arguments of a call") from error
+
+
+def _as_jax(executable: Runnable, signature: Signature | None, quick: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that `Compiled.as_jax` returns."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        leaves = args if signature is None else signature.flatten(args, kwargs)
+        if any(map(is_tracer, leaves)):
+            if signature is not None:
+                return signature.unflatten(call_in_trace(executable, leaves))
+            _refuse_keywords(kwargs)
+            return tuple(call_in_trace(executable, leaves))
+        if not kwargs and (found := quick(*args)) is not NotImplemented:
+            return found
+        return _call(executable, signature, args, kwargs)
+
+    run.__name__ = run.__qualname__ = executable.artifact.name
+    return run
 
 
 def _call_positional(executable: Runnable, signature: Signature | None, *args: Any) -> Any:
