@@ -19,10 +19,10 @@ from shlo_disc.runtime.binding import BoundMemory, check_same
 from shlo_disc.runtime.dispatch import ScheduleChoice
 from shlo_disc.runtime.entry import Entry
 from shlo_disc.runtime.executable import Stats
-from shlo_disc.runtime.interop import is_tracer
 from shlo_disc.runtime.partitions import Runnable
 from shlo_disc.runtime.peak import largest_size, peak_memory
-from shlo_disc.runtime.xla.primitive import call_in_trace
+from shlo_disc.runtime.xla.function import traceable
+from shlo_disc.runtime.xla.programs import trace_notes
 from shlo_disc.size_expr import SizeExpr
 
 
@@ -131,7 +131,7 @@ class Compiled:
         Raises:
             ShloDiscError: an unknown topic, or a value whose shape does not depend on sizes.
         """
-        notes = self._executable.notes if topic is None else ()
+        notes = (*self._executable.notes, *trace_notes(self._executable)) if topic is None else ()
         return "\n\n".join([explain(self._executable.artifact, topic, value), *notes])
 
     def peak_memory(self, **sizes: int) -> int:
@@ -351,21 +351,12 @@ def _call(executable: Runnable, signature: Signature | None, args: tuple[Any, ..
 
 
 def _as_jax(executable: Runnable, signature: Signature | None, quick: Callable[..., Any]) -> Callable[..., Any]:
-    """The function that `Compiled.as_jax` returns."""
-
-    def run(*args: Any, **kwargs: Any) -> Any:
-        leaves = args if signature is None else signature.flatten(args, kwargs)
-        if any(map(is_tracer, leaves)):
-            if signature is not None:
-                return signature.unflatten(call_in_trace(executable, leaves))
-            _refuse_keywords(kwargs)
-            return tuple(call_in_trace(executable, leaves))
+    def call(*args: Any, **kwargs: Any) -> Any:
         if not kwargs and (found := quick(*args)) is not NotImplemented:
             return found
         return _call(executable, signature, args, kwargs)
 
-    run.__name__ = run.__qualname__ = executable.artifact.name
-    return run
+    return traceable(executable, signature, call)
 
 
 def _call_positional(executable: Runnable, signature: Signature | None, *args: Any) -> Any:

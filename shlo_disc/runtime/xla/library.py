@@ -29,7 +29,7 @@ from shlo_disc.runtime.library import words
 from shlo_disc.runtime.memory import POOL
 from shlo_disc.target_names import HOST
 
-TARGET, NOTHING = "shlo_disc_run", "shlo_disc_nothing"  # XLA's names of the handlers
+TARGET = "shlo_disc_run"  # XLA's name of the handlers
 
 _DTYPES = {  # XLA_FFI_DataType of what has one byte or more per element, and of bool
     "bool": 1, "int8": 2, "int16": 3, "int32": 4, "int64": 5, "uint8": 6, "uint16": 7, "uint32": 8, "uint64": 9,

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from shlo_disc.artifact import Artifact
-from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
 from shlo_disc.runtime.arguments import check_count, check_type, conform_one
 from shlo_disc.runtime.cpu.executable import CpuExecutable
 from shlo_disc.runtime.interop import dtype_of, kind_of, to_jax
@@ -86,7 +86,20 @@ def _check(artifact: Artifact, number: int, found: Any) -> None:
             f"{argument.name}: found the size {symbolic[0]}, expected a number: a call of a compiled program cannot be "
             "exported for symbolic sizes\n  help: export the function that the program was compiled from"
         )
-    check_type(argument, found.dtype, found.shape, same=found.dtype == dtype_of(argument.dtype))
+    wanted = dtype_of(argument.dtype)
+    if found.dtype != wanted and found.dtype == _narrowed(wanted):
+        raise ArgumentTypeError(
+            f"{argument.name}: found dtype {found.dtype}, expected {argument.dtype}\n"
+            "  help: JAX makes 64-bit types narrower, unless jax.config.update('jax_enable_x64', True) is called first"
+        )
+    check_type(argument, found.dtype, found.shape, same=found.dtype == wanted)
+
+
+def _narrowed(dtype: Any) -> Any:
+    """What JAX makes of a dtype."""
+    import jax  # noqa: PLC0415
+
+    return jax.dtypes.canonicalize_dtype(dtype)
 
 
 @cache
@@ -143,7 +156,7 @@ def _lower_to_xla(ctx: Any, operands: Sequence[Any], executable: CpuExecutable) 
     lease = open_library(executable).lease(executable, shapes)
     ctx.module_context.add_keepalive(lease)
     widened = ctx.replace(avals_in=[*map(_widened, ctx.avals_in)], avals_out=[*map(_widened, ctx.avals_out)])
-    aliases = _aliases(executable, operands, widened)
+    aliases = _aliases(executable, widened)
     rule = jax.ffi.ffi_lowering(TARGET, operand_output_aliases=aliases, has_side_effect=False)
     given = [_converted(ctx, *one) for one in zip(operands, ctx.avals_in, widened.avals_in, strict=True)]
     found = rule(widened, *given, call=np.int64(lease.number), process=np.int64(lease.process))
@@ -166,12 +179,12 @@ def _converted(ctx: Any, value: Any, found: Any, wanted: Any) -> Any:
     return rule(ctx.replace(avals_in=[found], avals_out=[wanted]), value)[0]
 
 
-def _aliases(executable: CpuExecutable, operands: Sequence[Any], ctx: Any) -> dict[int, int]:
+def _aliases(executable: CpuExecutable, ctx: Any) -> dict[int, int]:
     """Which operand may lie in the memory of which result: others are copied there, see `take_donated`."""
     places, found = executable.binding.binder.places, dict[int, int]()
     for one in executable.artifact.donations:
         number = places.index(one.argument)
-        if one.result is None or sum(other == operands[number] for other in operands) > 1:
+        if one.result is None:
             continue
         given, result = ctx.avals_in[number], ctx.avals_out[one.result]
         if (given.shape, given.dtype) == (result.shape, result.dtype):

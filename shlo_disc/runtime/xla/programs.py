@@ -31,6 +31,12 @@ def why_python(runnable: Runnable) -> str | None:
     return None
 
 
+def trace_notes(runnable: Runnable) -> tuple[str, ...]:
+    """What a user should know about calls inside of functions that JAX traces."""
+    why = why_python(runnable) if runnable.is_on_host else None
+    return () if why is None else (f"inside of jax.jit calls go through Python (jax.pure_callback): {why}",)
+
+
 def refuse_device(runnable: Runnable) -> None:
     """Refuse a program that does not compute in the host's memory."""
     if not runnable.is_on_host:
