@@ -138,6 +138,39 @@ XLA_FFI_Error* instantiate(XLA_FFI_CallFrame* frame) {
   return error;
 }
 
+// --- floating point -------------------------------------------------------------------------------------------------
+
+// XLA lets the threads that run its executables flush subnormal numbers to 0. Programs keep these numbers, and threads
+// that a program starts inherit the mode: it is the default one while a program runs.
+#if defined(__x86_64__)
+constexpr uint64_t kChanged = 0xe040;  // MXCSR: flush to zero, rounding, denormals are zero
+uint64_t float_mode() { return __builtin_ia32_stmxcsr(); }
+void set_float_mode(uint64_t mode) { __builtin_ia32_ldmxcsr(static_cast<unsigned>(mode)); }
+#elif defined(__aarch64__)
+constexpr uint64_t kChanged = 0x1c80000;  // FPCR: flush to zero, rounding, flush f16 to zero
+uint64_t float_mode() {
+  uint64_t mode;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+  return mode;
+}
+void set_float_mode(uint64_t mode) { __asm__ volatile("msr fpcr, %0" : : "r"(mode)); }
+#else
+constexpr uint64_t kChanged = 0;
+uint64_t float_mode() { return 0; }
+void set_float_mode(uint64_t) {}
+#endif
+
+// Sets the default mode; returns the one before.
+uint64_t set_default_float_mode() {
+  const uint64_t mode = float_mode();
+  if (mode & kChanged) set_float_mode(mode & ~kChanged);
+  return mode;
+}
+
+void restore_float_mode(uint64_t mode) {
+  if (mode & kChanged) set_float_mode(mode);
+}
+
 // --- a run ----------------------------------------------------------------------------------------------------------
 
 bool is_of(const void* found, const ShloXlaType& type) {
@@ -189,8 +222,10 @@ XLA_FFI_Error* take_donated(XLA_FFI_CallFrame* frame, const ShloXlaCall* call, c
 XLA_FFI_Error* run(XLA_FFI_CallFrame* frame, const ShloXlaCall* call, char* const* pointers, void* const* results) {
   Cell* arena = borrow(call->arena_bytes);
   if (arena == nullptr) return no_memory(frame, "the temporaries", call->arena_bytes);
+  const uint64_t mode = set_default_float_mode();
   const int64_t end = call->run(call->runtime, reinterpret_cast<void* const*>(pointers), results, call->constants,
                                 call->symbols, arena->data);
+  restore_float_mode(mode);
   hand_back(arena);
   if (end == SHLO_DONE) return nullptr;
   return error_of(frame, XLA_FFI_Error_Code_RESOURCE_EXHAUSTED,
@@ -276,6 +311,11 @@ int64_t shlo_xla_remove(ShloXlaCall* call) {
   *place = call->next;
   return 1;
 }
+
+// The same for a program that Python runs in a thread of XLA.
+int64_t shlo_xla_default_float_mode() { return static_cast<int64_t>(set_default_float_mode()); }
+
+void shlo_xla_restore_float_mode(int64_t mode) { restore_float_mode(static_cast<uint64_t>(mode)); }
 
 // Bytes of cached free memory; `drop` returns them to the system.
 int64_t shlo_xla_unused_memory(int64_t drop) {

@@ -14,7 +14,8 @@ import math
 import secrets
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from ctypes import POINTER, c_int64, c_void_p
 from dataclasses import dataclass
 from functools import cache
@@ -27,6 +28,7 @@ from shlo_disc.runtime.cpu.executable import CpuExecutable
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.library import words
 from shlo_disc.runtime.memory import POOL
+from shlo_disc.runtime.partitions import PartitionedExecutable, Runnable
 from shlo_disc.target_names import HOST
 
 TARGET = "shlo_disc_run"  # XLA's name of the handlers
@@ -103,8 +105,9 @@ class XlaLibrary:
         self._calls: dict[_Key, _Call] = {}
         self._made = 0
         self.handle.shlo_xla_begin(c_int64(self.process), c_int64(POOL.poisons))
-        self.handle.shlo_xla_remove.restype = c_int64
-        self.handle.shlo_xla_unused_memory.restype = c_int64
+        for counting in (self.handle.shlo_xla_remove, self.handle.shlo_xla_unused_memory):
+            counting.restype = c_int64
+        self.handle.shlo_xla_default_float_mode.restype = c_int64
         self._register()
 
     def lease(self, executable: CpuExecutable, shapes: tuple[tuple[int, ...], ...]) -> Lease:
@@ -122,6 +125,15 @@ class XlaLibrary:
         lease = Lease(call.number, self.process)
         weakref.finalize(lease, self._release, call).atexit = False
         return lease
+
+    @contextmanager
+    def default_float_mode(self) -> Generator[None]:
+        """Keep subnormal numbers, which XLA lets the threads that it runs flush to zero."""
+        mode = self.handle.shlo_xla_default_float_mode()
+        try:
+            yield
+        finally:
+            self.handle.shlo_xla_restore_float_mode(c_int64(mode))
 
     @property
     def loaded(self) -> int:
@@ -167,11 +179,12 @@ _lock = threading.Lock()
 _libraries: list[XlaLibrary] = []
 
 
-def open_library(executable: CpuExecutable) -> XlaLibrary:
+def open_library(runnable: Runnable) -> XlaLibrary:
     """The library of this process. It is loaded once, whichever compiler built it."""
     with _lock:
         if not _libraries:
-            if executable.xla_handler is None:
+            executable = runnable.parts[0] if isinstance(runnable, PartitionedExecutable) else runnable
+            if not isinstance(executable, CpuExecutable) or executable.xla_handler is None:
                 raise InternalError("found a program without a compiler, expected one that `build` made")
             _libraries.append(XlaLibrary(executable.xla_handler(_interface())))
         return _libraries[0]

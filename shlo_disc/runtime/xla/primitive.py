@@ -196,10 +196,14 @@ def _lower_to_python(ctx: Any, operands: Sequence[Any], runnable: Runnable) -> S
     import jax  # noqa: PLC0415
     from jax.interpreters import mlir  # noqa: PLC0415
 
-    types = [jax.ShapeDtypeStruct(one.shape, one.dtype) for one in ctx.avals_out]
+    types, library = [jax.ShapeDtypeStruct(one.shape, one.dtype) for one in ctx.avals_out], open_library(runnable)
+
+    def run(*arrays: Any) -> tuple[Any, ...]:
+        with library.default_float_mode():
+            return tuple(runnable([np.asarray(array) for array in arrays]))
 
     def call(*arrays: Any) -> Any:
-        return jax.pure_callback(lambda *given: runnable([np.asarray(one) for one in given]), tuple(types), *arrays)
+        return jax.pure_callback(run, tuple(types), *arrays)
 
     return mlir.lower_fun(call, multiple_results=True)(ctx, *operands)
 
