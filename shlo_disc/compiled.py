@@ -21,6 +21,8 @@ from shlo_disc.runtime.entry import Entry
 from shlo_disc.runtime.executable import Stats
 from shlo_disc.runtime.partitions import Runnable
 from shlo_disc.runtime.peak import largest_size, peak_memory
+from shlo_disc.runtime.xla.function import traceable
+from shlo_disc.runtime.xla.programs import trace_notes
 from shlo_disc.size_expr import SizeExpr
 
 
@@ -35,6 +37,7 @@ class Compiled:
         self._executable = executable
         self._signature = signature
         self._quick = _quick(executable, signature)
+        self._as_jax = _as_jax(executable, signature, self._quick)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program.
@@ -81,6 +84,17 @@ class Compiled:
         """Serves calls like `__call__`, but returns `NotImplemented` for those that need anything of Python."""
         return self._quick if self._executable.entry is not None else _cannot
 
+    def as_jax(self) -> Callable[..., Any]:
+        """The program as a function to call inside of `jax.jit`, `jax.lax.scan` and others, on the CPU.
+
+        There a call is one custom call of XLA, without Python: see docs/how-to/inside-jax.md. Outside of a traced
+        function it is a call of the program. It cannot be differentiated.
+
+        Returns:
+            A function that takes and returns what the program does, always the same one.
+        """
+        return self._as_jax
+
     def __repr__(self) -> str:
         artifact = self._executable.artifact
         arguments = _few([f"{one.name}: {_typed(one.dtype, one.shape)}" for one in artifact.arguments])
@@ -122,7 +136,7 @@ class Compiled:
         Raises:
             ShloDiscError: an unknown topic, or a value whose shape does not depend on sizes.
         """
-        notes = self._executable.notes if topic is None else ()
+        notes = (*self._executable.notes, *trace_notes(self._executable)) if topic is None else ()
         return "\n\n".join([explain(self._executable.artifact, topic, value), *notes])
 
     def peak_memory(self, **sizes: int) -> int:
@@ -224,6 +238,7 @@ class Bound:
         self._count = len(args)
         self._executable = executable.bind(self._flatten(args, kwargs))
         self._quick = _quick(self._executable, self._rest)
+        self._as_jax: Callable[..., Any] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program: see `Compiled.__call__`.
@@ -261,6 +276,18 @@ class Bound:
         check_same(bound.artifact, bound.bound, self._executable.bound)
         self._executable = bound
         self._quick = _quick(bound, self._rest)
+        self._as_jax = None
+
+    def as_jax(self) -> Callable[..., Any]:
+        """The program with these bound arguments, for functions that JAX traces: see `Compiled.as_jax`.
+
+        Returns:
+            A function of the other arguments. After `rebind` it keeps the old bound arrays, and so do functions that
+            were traced with it; another one is returned then.
+        """
+        if self._as_jax is None:
+            self._as_jax = _as_jax(self._executable, self._rest, self._quick)
+        return self._as_jax
 
     def __repr__(self) -> str:
         artifact = self._executable.artifact
@@ -331,6 +358,15 @@ def _call(executable: Runnable, signature: Signature | None, args: tuple[Any, ..
 def _cannot(*args: Any) -> Any:
     del args
     return NotImplemented
+
+
+def _as_jax(executable: Runnable, signature: Signature | None, quick: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs and (found := quick(*args)) is not NotImplemented:
+            return found
+        return _call(executable, signature, args, kwargs)
+
+    return traceable(executable, signature, call)
 
 
 def _call_positional(executable: Runnable, signature: Signature | None, *args: Any) -> Any:

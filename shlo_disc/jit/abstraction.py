@@ -111,6 +111,9 @@ def _define(values: dict[Symbol, int], unknown: Symbol, dim: Dim, size: int) -> 
     return True
 
 
+_CALLS_KEPT = 8
+
+
 class SizeHistory:
     """Which sizes of a function's calls were seen to differ, and which were always equal to each other.
 
@@ -125,12 +128,15 @@ class SizeHistory:
         self._first: Shapes | None = None
         self._groups: list[int] = []
         self._varies: list[bool] = []
+        self._calls: tuple[Shapes, ...] = ()  # some different ones, to see linear relations
 
     def add(self, shapes: Shapes) -> None:
         """Learn from a call."""
         sizes = _flat(shapes)
         if self._first is None:
             self._first, self._varies, self._groups = shapes, [False] * len(sizes), [0] * len(sizes)
+        if len(self._calls) < _CALLS_KEPT and shapes not in self._calls:
+            self._calls = (*self._calls, shapes)
         numbers = dict[tuple[int, int], int]()
         self._groups = [
             numbers.setdefault((group, size), len(numbers)) for group, size in zip(self._groups, sizes, strict=True)
@@ -138,23 +144,48 @@ class SizeHistory:
         before = _flat(self._first)
         self._varies = [old or size != one for old, size, one in zip(self._varies, sizes, before, strict=True)]
 
-    def abstraction(self) -> Abstraction:
-        """What all calls so far fit: declared sizes as they are declared, those that changed as symbols."""
+    def abstraction(self, *, related: bool = False) -> Abstraction:
+        """What all calls so far fit: declared sizes as they are declared, those that changed as symbols.
+
+        `related`: sizes that were linear functions of an earlier one in all calls, such as `s + 1`, are no symbols.
+        """
         assert self._first is not None
         named = dict[int, Dim]()
+        columns = list(zip(*map(_flat, self._calls), strict=True))
+        bases = list[tuple[Dim, tuple[int, ...]]]()
         found = list[tuple[Dim, ...]]()
         at = 0
         for name, shape, declared in zip(self._names, self._first, self._declared, strict=True):
             dims = list[Dim]()
             for axis, size in enumerate(shape):
                 place = at + axis
-                if self._varies[place]:
-                    dims.append(named.setdefault(self._groups[place], symbol(size_name(name, axis))))
-                else:
+                if not self._varies[place]:
                     dims.append(const(size))
+                    continue
+                group = self._groups[place]
+                if group not in named:
+                    found_relation = _relation(bases, columns[place]) if related else None
+                    named[group] = found_relation or symbol(size_name(name, axis))
+                    if found_relation is None:
+                        bases.append((named[group], columns[place]))
+                dims.append(named[group])
             at += len(shape)
             found.append(tuple(dims) if declared is None else declared)
         return Abstraction(tuple(found))
+
+
+def _relation(bases: Sequence[tuple[Dim, tuple[int, ...]]], sizes: tuple[int, ...]) -> Dim | None:
+    """A linear function of an earlier size that gives these sizes in all calls."""
+    for base, values in bases:
+        pairs = sorted(set(zip(values, sizes, strict=True)))
+        if len(pairs) < 2:
+            continue
+        (x0, y0), (x1, y1) = pairs[0], pairs[-1]
+        factor, remainder = divmod(y1 - y0, x1 - x0) if x1 != x0 else (0, 1)
+        if remainder or factor <= 0 or any(y != factor * (x - x0) + y0 for x, y in pairs):
+            continue
+        return factor * base + (y0 - factor * x0)
+    return None
 
 
 def _flat(shapes: Shapes) -> list[int]:

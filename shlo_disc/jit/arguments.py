@@ -1,6 +1,3 @@
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false
-# JAX has no types here; what leaves this module is typed.
 """The arguments of a call: which are static, and the leaves of the others."""
 
 from __future__ import annotations
@@ -13,6 +10,7 @@ from typing import Any
 
 from shlo_disc.diagnostics import one_line
 from shlo_disc.jit.abstraction import Shapes
+from shlo_disc.jit.jax_modules import jax_module
 from shlo_disc.jit.leaves import LeafType, read_leaf, read_spec
 
 _CONFIGURATION = (
@@ -70,7 +68,7 @@ class Parameters:
     ) -> None:
         self.fun = fun
         self.name = getattr(fun, "__name__", None) or type(fun).__name__
-        self._jit_arguments = {
+        self._jit_arguments: dict[str, Any] = {
             "static_argnums": static_argnums or None, "static_argnames": static_argnames or None,
             "donate_argnums": donate_argnums or None, "donate_argnames": donate_argnames or None,
         }  # fmt: skip
@@ -98,13 +96,13 @@ class Parameters:
 
     def jax_jit(self) -> Any:
         """The function of `jax.jit` with the same parameters."""
-        import jax  # noqa: PLC0415
+        jax = jax_module()
 
         return jax.jit(self.fun, **self._jit_arguments)
 
     def read(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], *, only_types: bool = False) -> Call:
         """Flatten a call. Raises `TypeError` and `ValueError` as `jax.jit` does."""
-        import jax  # noqa: PLC0415
+        jax = jax_module()
 
         static = list[tuple[object, object]]()
         positions = list[int]()
@@ -132,13 +130,13 @@ class Parameters:
 
     def leaf_names(self, call: Call) -> tuple[str, ...]:
         """The names of the leaves of a call, by the parameters' names: `params['w']`."""
-        import jax  # noqa: PLC0415
+        jax = jax_module()
 
         paths, _ = jax.tree_util.tree_flatten_with_path(call.dynamic)
         return tuple([self._leaf_name(path, call) for path, _ in paths])
 
     def _leaf_name(self, path: tuple[Any, ...], call: Call) -> str:
-        import jax  # noqa: PLC0415
+        jax = jax_module()
 
         which, where, *rest = path
         inner = one_line(jax.tree_util.keystr(tuple(rest)))

@@ -1,5 +1,3 @@
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
-# JAX has no types here; what leaves this module is typed.
 """Compile a traced function."""
 
 from __future__ import annotations
@@ -10,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shlo_disc.choices import read_options
+from shlo_disc.diagnostics import Source, Span, UnsupportedOpError
+from shlo_disc.jit.jax_modules import jax_module
 from shlo_disc.jit.program import TracedProgram
 from shlo_disc.jit.tracing import tracing
 from shlo_disc.options import CompileOptions, Hints
@@ -31,12 +31,17 @@ class Compiler:
 
     def runnable(self, program: TracedProgram, names: Sequence[str]) -> Any:
         """The program, ready to run. `names`: of its arguments, unless it is derived from another one."""
-        from jax import export  # noqa: PLC0415
+        export = jax_module("jax.export")
 
         started = time.perf_counter()
         trace = program.trace
-        with tracing():
-            exported = export.export(trace.jitted, platforms=(self._target.platform,))(*trace.specs)
+        try:
+            with tracing():
+                exported = export.export(trace.jitted, platforms=(self._target.platform,))(*trace.specs)
+        except Exception as error:  # the function is traced already: JAX cannot lower it, or not export what it lowered
+            raise UnsupportedOpError(
+                f"JAX cannot export {program.name}: {error}", Span(Source(program.name, ""), 0, 0)
+            ) from error
         if self._backend is None:
             self._backend = self._target.open(self._options)
         known = trace.abstraction.names

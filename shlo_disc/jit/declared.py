@@ -1,6 +1,3 @@
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false
-# JAX has no types here; what leaves this module is typed.
 """Declared shapes: which leaf of a call has which text."""
 
 from __future__ import annotations
@@ -11,30 +8,29 @@ from typing import Any, TypeAlias
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.expr.dim import Dim
 from shlo_disc.jit.arguments import Call, Parameters
+from shlo_disc.jit.jax_modules import MAPPINGS, SEQUENCES, jax_module
 from shlo_disc.jit.shape_specs import ShapeSpec, annotated_shapes, read_shape, read_shapes
 
-Declaration: TypeAlias = "Mapping[str | int, Any]"  # pytrees of `ShapeSpec` or None, by name or position
+Declaration: TypeAlias = "Mapping[Any, Any]"  # pytrees of `ShapeSpec` or None, by name or position
 
 
 def read_declaration(shapes: Any, parameters: Parameters) -> Declaration:
     """Parse what the caller declares, or the annotations of the function. Raises `ParseError` and `ShloDiscError`."""
-    match shapes:
-        case None:
-            signature = parameters.signature
-            found = {} if signature is None else {name: p.annotation for name, p in signature.parameters.items()}
-            return dict(annotated_shapes(found))
-        case str():
-            return _by_position(read_shapes(shapes), parameters)
-        case tuple() | list():
-            return _by_position([_parsed(one) for one in shapes], parameters)
-        case Mapping():
-            _check_names(shapes, parameters)
-            return {name: _parsed(one) for name, one in shapes.items()}
-        case _:
-            raise ShloDiscError(
-                f"found shapes of type {type(shapes).__name__}, expected a text such as 'b s 256, b', "
-                "or texts in a tuple, a dict by the names of parameters, or a pytree"
-            )
+    if shapes is None:
+        signature = parameters.signature
+        found = {} if signature is None else {name: p.annotation for name, p in signature.parameters.items()}
+        return annotated_shapes(found)
+    if isinstance(shapes, str):
+        return _by_position(read_shapes(shapes), parameters)
+    if isinstance(shapes, SEQUENCES):
+        return _by_position([_parsed(one) for one in shapes], parameters)
+    if isinstance(shapes, MAPPINGS):
+        _check_names(shapes, parameters)
+        return {name: _parsed(one) for name, one in shapes.items()}
+    raise ShloDiscError(
+        f"found shapes of type {type(shapes).__name__}, expected a text such as 'b s 256, b', "
+        "or texts in a tuple, a dict by the names of parameters, or a pytree"
+    )
 
 
 def declared_shapes(
@@ -80,9 +76,9 @@ def _check_names(shapes: Mapping[Any, Any], parameters: Parameters) -> None:
 
 def _parsed(spec: Any) -> Any:
     """The pytree with every text parsed."""
-    import jax  # noqa: PLC0415
+    jax = jax_module()
 
-    return jax.tree_util.tree_map(_parsed_leaf, spec, is_leaf=lambda one: one is None)
+    return jax.tree_util.tree_map(_parsed_leaf, spec, is_leaf=_is_none)
 
 
 def _parsed_leaf(one: Any) -> ShapeSpec | None:
@@ -95,17 +91,27 @@ def _parsed_leaf(one: Any) -> ShapeSpec | None:
 
 def _spread(declaration: Declaration, name: str, position: int | None, value: Any) -> list[ShapeSpec | None]:
     """The spec of each leaf of an argument; a spec stands for all leaves below its place."""
-    import jax  # noqa: PLC0415
+    jax = jax_module()
 
     spec = declaration.get(name, None if position is None else declaration.get(position))
 
     def is_leaf(one: Any) -> bool:
         return one is None or isinstance(one, ShapeSpec)
 
+    def below(one: Any, part: Any) -> list[Any]:
+        return [one] * len(jax.tree_util.tree_leaves(part))
+
     try:
-        spread = jax.tree_util.tree_map(
-            lambda one, part: [one] * len(jax.tree_util.tree_leaves(part)), spec, value, is_leaf=is_leaf
-        )
+        spread = jax.tree_util.tree_map(below, spec, value, is_leaf=is_leaf)
     except ValueError as error:
         raise ShloDiscError(f"{name}: the shapes have another structure than the argument: {error}") from error
-    return [one for part in jax.tree_util.tree_leaves(spread, is_leaf=lambda x: isinstance(x, list)) for one in part]
+    parts = jax.tree_util.tree_leaves(spread, is_leaf=_is_list)
+    return [one for part in parts for one in part]
+
+
+def _is_none(one: Any) -> bool:
+    return one is None
+
+
+def _is_list(one: Any) -> bool:
+    return isinstance(one, list)

@@ -1,10 +1,8 @@
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
-# JAX has no types here; what leaves this module is typed.
 """The programs of one function for arguments of one structure, and which of them serves a call.
 
 A call with new sizes is served by the first program that fits (`Abstraction.solve`), whose constraints hold, and whose
-trace is valid at these sizes. If a comparison is in doubt there (`tracing.py`), or a size is 0, the function is traced at
-the very sizes, which compiles nothing, and the program serves if both traces are the same (`same_trace.py`). If no
+trace is valid at these sizes. If a comparison is in doubt there (`tracing.py`), or a size is 0, the function is traced
+at the very sizes, which compiles nothing, and the program serves if both traces are the same (`same_trace.py`). If no
 program serves, one more is compiled, for all sizes that were seen so far.
 """
 
@@ -12,10 +10,12 @@ from __future__ import annotations
 
 import itertools
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 from shlo_disc.compiled import Compiled
@@ -25,6 +25,7 @@ from shlo_disc.jit.abstraction import Abstraction, Shapes, SizeHistory, Sizes, f
 from shlo_disc.jit.leaves import LeafType
 from shlo_disc.jit.program import TracedProgram
 from shlo_disc.jit.same_trace import same_trace
+from shlo_disc.jit.shape_specs import RESERVED
 from shlo_disc.jit.tracing import Trace, Untraceable, trace
 
 log = logging.getLogger("shlo_disc")
@@ -68,7 +69,6 @@ class Structure:
     declared: Sequence[tuple[Dim, ...] | None]
     constraints: Sequence[str]
     compile: Callable[[TracedProgram], Any]
-    notes: list[str] = field(default_factory=list)
 
 
 class Family:
@@ -79,7 +79,6 @@ class Family:
         self.variants = list[Variant]()
         self._served = dict[Shapes, Variant]()
         self._history = SizeHistory(structure.names, structure.declared)
-        self._is_declared = all(one is not None for one in structure.declared)
         self._lock = threading.RLock()
         self._concrete = dict[Shapes, Trace]()
 
@@ -90,8 +89,7 @@ class Family:
 
     def variant(self, shapes: Shapes) -> Variant:
         """The program that serves a call; it is traced if there is none. Raises the function's own errors."""
-        found = self._served.get(shapes)
-        if found is not None:
+        if (found := self._served.get(shapes)) is not None:
             return found
         with self._lock:
             found = self._served.get(shapes) or self._find(shapes) or self._new(shapes)
@@ -128,15 +126,12 @@ class Family:
         return trace(one.flat(), one.types, shapes, constraints, seen)
 
     def _new(self, shapes: Shapes) -> Variant:
-        declared = self._declared(shapes)
-        history = self._history
-        if not self.variants or not declared.symbols:
-            # Without symbols an error is the function's own. With them, it is if it also comes without them.
-            self._check_own_errors(shapes, declared)
-        history.add(shapes)
+        self._check_declared(shapes)
+        learned = copy(self._history)
+        learned.add(shapes)
         started = time.perf_counter()
-        wanted = history.abstraction()
-        found, reason, pinned = self._traced(wanted, shapes)
+        found, reason, pinned = self._traced(learned, shapes)
+        self._history = learned  # a call that fails teaches nothing
         variant = Variant(TracedProgram(self.structure.name, found, self.structure.compile), reason, pinned)
         self.variants.append(variant)
         log.info(
@@ -145,63 +140,56 @@ class Family:
         )  # fmt: skip
         return variant
 
-    def _declared(self, shapes: Shapes) -> Abstraction:
-        """The declared shapes, with numbers where nothing is declared. Raises if a call breaks them."""
+    def _check_declared(self, shapes: Shapes) -> None:
+        """Raise if a call breaks the declared shapes."""
         numbers = fixed(shapes).shapes
         pairs = zip(self.structure.declared, numbers, strict=True)
         found = Abstraction(tuple([number if one is None else one for one, number in pairs]))
         if found.solve(shapes) is None:
             raise RuntimeShapeError(_misfit(self.structure, shapes, found))
-        return found
 
-    def _check_own_errors(self, shapes: Shapes, declared: Abstraction) -> None:
-        if not declared.symbols:
-            self._concrete_trace(shapes)
-
-    def _traced(self, wanted: Abstraction, shapes: Shapes) -> tuple[Trace, str, tuple[str, ...]]:
+    def _traced(self, learned: SizeHistory, shapes: Shapes) -> tuple[Trace, str, tuple[str, ...]]:
         """Trace for the widest shapes that JAX can trace and this call fits; why, and which sizes are pinned."""
-        sizes = wanted.solve(shapes)
-        assert sizes is not None, "what was learned from a call fits it"
+        wanted = learned.abstraction()
         if not wanted.symbols:
             return self._concrete_trace(shapes), "the sizes of the first call", ()
-        doubtful = self._attempt(wanted, shapes, (), None)
+        doubtful = self._attempt(wanted, shapes)
         if isinstance(doubtful, Trace):
             return doubtful, _reason(doubtful, ()), ()
         self._concrete_trace(shapes)  # raises if the error is the function's own
+        related = learned.abstraction(related=True)
+        if related != wanted:
+            found = self._attempt(related, shapes)
+            if isinstance(found, Trace):
+                return found, _reason(found, ()), ()
+        sizes = wanted.solve(shapes)
+        assert sizes is not None, "what was learned from a call fits it"
         symbols = _likely_causes(doubtful, wanted)
         trials = (some for count in range(1, len(symbols)) for some in itertools.combinations(symbols, count))
         for pinned in itertools.islice(trials, _MOST_TRIALS):
             narrower = wanted.substitute({one: sizes[one] for one in pinned})
-            found = self._attempt(narrower, shapes, tuple(one.name for one in pinned), doubtful)
+            found = self._attempt(narrower, shapes)
             if isinstance(found, Trace):
                 names = tuple([one.name for one in pinned])
                 return found, _reason(found, names, doubtful), names
         names = tuple([one.name for one in symbols])
         return self._concrete_trace(shapes), _reason(None, names, doubtful), names
 
-    def _attempt(
-        self, wanted: Abstraction, shapes: Shapes, pinned: Sequence[str], why: Untraceable | None
-    ) -> Trace | Untraceable:
+    def _attempt(self, wanted: Abstraction, shapes: Shapes) -> Trace | Untraceable:
         """A trace that serves a call; else why there is none."""
-        del pinned
-        seen = [one for one in [wanted.solve(shapes)] if one is not None]
-        seen += [one for one in map(wanted.solve, self._served) if one is not None]
+        sizes = wanted.solve(shapes)
+        assert sizes is not None, "what was learned from a call fits it"
+        seen = [sizes, *[one for one in map(wanted.solve, self._served) if one is not None]]
         try:
             found = self._trace(wanted, seen)
         except Untraceable as error:
             return error
-        sizes = wanted.solve(shapes)
-        assert sizes is not None
         if found.holds(sizes) or same_trace(found.jaxpr, sizes, self._concrete_trace(shapes).jaxpr):
             return found
-        return why or Untraceable(ValueError("at these sizes the function takes another path than at others"))
+        return Untraceable(ValueError("at these sizes the function takes another path than at others"))
 
 
 def _names(constraint: str) -> set[str]:
-    import re  # noqa: PLC0415
-
-    from shlo_disc.jit.shape_specs import RESERVED  # noqa: PLC0415
-
     return set(re.findall(r"[^\W\d]\w*", constraint)) - RESERVED
 
 
@@ -225,6 +213,8 @@ def _reason(found: Trace | None, pinned: Sequence[str], why: Untraceable | None 
 
 def _misfit(structure: Structure, shapes: Shapes, declared: Abstraction) -> str:
     lines = [f"the sizes of a call of {structure.name} do not fit the declared shapes"]
-    for name, shape, dims in zip(structure.names, shapes, declared.shapes, strict=True):
-        lines.append(f"  {name}: found {list(shape)}, expected [{', '.join(map(str, dims))}]")
+    shown = zip(structure.names, shapes, declared.shapes, structure.declared, strict=True)
+    for name, shape, dims, is_declared in shown:
+        if is_declared is not None:
+            lines.append(f"  {name}: found {list(shape)}, declared [{', '.join(map(str, dims))}]")
     return "\n".join(lines)

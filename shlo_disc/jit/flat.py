@@ -1,6 +1,3 @@
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false
-# JAX has no types here; what leaves this module is typed.
 """A function of pytrees as one of flat lists of arrays."""
 
 from __future__ import annotations
@@ -9,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from shlo_disc.jit.arguments import Call, Parameters
+from shlo_disc.jit.jax_modules import jax_module
 from shlo_disc.jit.leaves import LeafType, as_given, key_name
 
 
@@ -22,7 +20,7 @@ class FlatFunction:
         self.in_tree = call.tree
         self.out_tree: Any = None  # known once the function is traced
         self._keys: tuple[str | None, ...] = ()
-        import jax  # noqa: PLC0415
+        jax = jax_module()
 
         flat = jax.tree_util.tree_structure(((0,) * len(call.values), {}))
         self.is_flat = call.tree == flat
@@ -39,7 +37,7 @@ class FlatFunction:
     def results(self, found: Sequence[Any]) -> Any:
         """The pytree of the function's results."""
         if self._keys:
-            import jax  # noqa: PLC0415
+            jax = jax_module()
 
             found = [
                 x if key is None else jax.random.wrap_key_data(x, impl=key)
@@ -53,7 +51,7 @@ class FlatFunction:
         return not self._keys
 
     def _run(self, leaves: Sequence[Any]) -> list[Any]:
-        import jax  # noqa: PLC0415
+        jax = jax_module()
 
         args, kwargs = self.in_tree.unflatten(as_given(self._types, leaves))
         every: list[Any] = [None] * self._count

@@ -1,6 +1,3 @@
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false
-# JAX has no types here; what leaves this module is typed.
 """`jit`: a function that is compiled once for all sizes, and called and transformed as that of `jax.jit`."""
 
 from __future__ import annotations
@@ -23,7 +20,7 @@ from shlo_disc.jit.declared import declared_shapes, read_declaration
 from shlo_disc.jit.family import Family, Structure, Variant
 from shlo_disc.jit.flat import FlatFunction
 from shlo_disc.jit.report import FunctionReport, describe
-from shlo_disc.jit.tracing import is_tracing
+from shlo_disc.jit.tracing import ClosesOverTracers, FunctionError, is_tracing
 from shlo_disc.options import CompileOptions
 from shlo_disc.targets import default_target, target_named
 
@@ -49,19 +46,19 @@ def jit(  # noqa: PLR0913  the parameters of `jax.jit`, and what is known of siz
     """Compile a function for all sizes; a drop-in for `jax.jit`, also as a decorator with or without arguments.
 
     Sizes are declared, or learned from calls: the first call is compiled for its own sizes; sizes that were seen to
-    change become symbols, those that always were equal share one, and sizes that never change stay numbers. See
+    change become symbols; those that always were equal share one, and those that never change stay numbers. See
     docs/how-to/jit.md.
 
     Args:
         fun: a function that JAX can trace. Arguments and results are pytrees of arrays.
         shapes: the shapes of arguments, in jaxtyping's language: one text, `"b s 256, b"`, with a part for each
-            positional argument, or texts in a tuple by position, a dict by name, or in pytrees like the arguments.
+            positional argument, or texts in a tuple by position, a dict by name, or pytrees like the arguments.
             Arrays for which nothing is declared are learned. None: annotations of jaxtyping, if there are any.
         static_argnums: positions of arguments that are constants, as for `jax.jit`; a program for each value.
         static_argnames: the same by name.
         donate_argnums: positions of arguments that the caller no longer needs.
         donate_argnames: the same by name.
-        constraints: on declared sizes, in JAX's language: `"b % 8 == 0"`, `"s <= 2*t"`. Calls that break one are refused.
+        constraints: on declared sizes, in JAX's language: `"b % 8 == 0"`, `"s <= 2*t"`; a call keeps all.
         likely: usual values of declared sizes, which guide what is fused and how.
         device: "cpu" or "cuda"; None for the best one available.
         options: how to compile; None for all defaults.
@@ -245,12 +242,18 @@ class JitFunction:
             return self._jax(*args, **kwargs)
         try:
             served = self._serve(call)
-            variant = served.family.variant(call.shapes)
+            try:
+                variant = served.family.variant(call.shapes)
+            except ClosesOverTracers:
+                return self._fun(*args, **kwargs)
+            except FunctionError as error:
+                self._jax.trace(*args, **kwargs)  # raises the same error with JAX's own words and places
+                raise error.cause from None
             if call.is_traced:
                 found = primitive.call(variant.program, call.values)
             else:
-                program = self._program(served, variant)
-                found = program.executable.mirror(call.values, of_jax=True)
+                self._program(served, variant)
+                found = variant.program.run(call.values)
         except (RuntimeShapeError, ArgumentTypeError, MemoryError):
             raise
         except ShloDiscError as error:

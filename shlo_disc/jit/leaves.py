@@ -1,5 +1,3 @@
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
-# JAX has no types here; what leaves this module is typed.
 """The arrays of a call: what a program takes for each leaf of the arguments, and how it is made."""
 
 from __future__ import annotations
@@ -12,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from shlo_disc.jit.abstraction import Shape
+from shlo_disc.jit.jax_modules import NUMPY, jax_module
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +38,9 @@ class Leaf:
 
 def read_leaf(value: Any) -> Leaf:
     """What a program takes for a leaf, with JAX's own rules for types. Raises `TypeError` as JAX does."""
-    import jax  # noqa: PLC0415
+    jax = jax_module()
 
-    if type(value) is np.ndarray or isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, NUMPY):
         return _of_numpy(jax, np.asarray(value))
     if not isinstance(value, jax.Array) and hasattr(value, "__jax_array__"):
         value = value.__jax_array__()
@@ -61,7 +60,7 @@ def read_leaf(value: Any) -> Leaf:
 
 def read_spec(value: Any) -> Leaf:
     """The type and shape of a `jax.ShapeDtypeStruct`, or of an array."""
-    import jax  # noqa: PLC0415
+    jax = jax_module()
 
     if not isinstance(value, jax.ShapeDtypeStruct):
         return read_leaf(value)
@@ -76,7 +75,7 @@ def as_given(types: Sequence[LeafType], arrays: Sequence[Any]) -> list[Any]:
     """The leaves as the function was called with them: random keys are made of their data."""
     if not any(one.key for one in types):
         return list(arrays)
-    import jax  # noqa: PLC0415
+    jax = jax_module()
 
     return [
         x if one.key is None else jax.random.wrap_key_data(x, impl=one.key)
@@ -98,7 +97,7 @@ def _canonical(jax: Any, dtype: Any, x64: bool) -> Any:
 
 def key_name(value: Any) -> str | None:
     """The implementation of a random key; None for any other value."""
-    import jax  # noqa: PLC0415
+    jax = jax_module()
 
     dtype = getattr(value, "dtype", None)
     if dtype is None or not jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):

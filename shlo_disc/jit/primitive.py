@@ -1,6 +1,3 @@
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false, reportMissingTypeStubs=false
-# JAX has no types here; what leaves this module is typed.
 """The primitive of JAX that stands for a call of a compiled program inside of JAX's transformations."""
 
 from __future__ import annotations
@@ -9,19 +6,21 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from shlo_disc.jit.jax_modules import jax_module
 from shlo_disc.jit.program import TracedProgram
+from shlo_disc.runtime.xla.primitive import call_in_trace, result_types, vary_alike
 
 
 def call(program: TracedProgram, arrays: Sequence[Any]) -> list[Any]:
     """Call a program on arrays, of which some may be traced. The call must fit the program."""
-    return _primitive().bind(*arrays, program=program)
+    return _primitive().bind(*vary_alike(arrays), program=program)
 
 
 def _call_derived(program: TracedProgram, arrays: Sequence[Any], origin: TracedProgram, given: Sequence[Any]) -> Any:
     """Call a program that is derived from `origin`, in a call of that with the arrays `given`."""
     if not program.carried:
         return call(program, arrays)
-    import jax  # noqa: PLC0415
+    jax = jax_module()
 
     values = {
         one.name: size for one, size in origin.sizes([x.shape if hasattr(x, "shape") else () for x in given]).items()
@@ -32,10 +31,10 @@ def _call_derived(program: TracedProgram, arrays: Sequence[Any], origin: TracedP
 
 @lru_cache(maxsize=1)
 def _primitive() -> Any:
-    import jax.extend.core as jex  # noqa: PLC0415
-    from jax.interpreters import ad, batching, mlir  # noqa: PLC0415
+    jex = jax_module("jax.extend.core")
+    ad, batching, mlir = (jax_module(f"jax.interpreters.{name}") for name in ("ad", "batching", "mlir"))
 
-    primitive = jex.Primitive("shlo_disc_call")
+    primitive = jex.Primitive("shlo_disc_jit")
     primitive.multiple_results = True
     primitive.def_impl(_run)
     primitive.def_abstract_eval(_result_avals)
@@ -47,28 +46,21 @@ def _primitive() -> Any:
 
 
 def _run(*arrays: Any, program: TracedProgram) -> list[Any]:
-    return list(program.runnable.mirror(arrays, of_jax=True))
+    return program.run(arrays)
 
 
 def _lowered(*arrays: Any, program: TracedProgram) -> list[Any]:
-    from shlo_disc.runtime.xla.call import call_in_trace  # noqa: PLC0415
-
     return call_in_trace(program.runnable, arrays)
 
 
 def _result_avals(*avals: Any, program: TracedProgram) -> list[Any]:
-    import jax  # noqa: PLC0415
-
-    return [
-        jax.core.ShapedArray(shape, dtype, weak_type=weak)
-        for shape, dtype, weak in program.result_types([one.shape for one in avals])
-    ]
+    return result_types(program.result_types([one.shape for one in avals]), avals)
 
 
 def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, program: TracedProgram) -> tuple[list[Any], list[Any]]:
     """Two calls: the forward pass with residuals, and the derivative, which is linear in the tangents."""
-    import jax  # noqa: PLC0415
-    from jax.interpreters import ad  # noqa: PLC0415
+    jax = jax_module()
+    ad = jax_module("jax.interpreters.ad")
 
     def is_zero(tangent: Any) -> bool:
         return type(tangent) is ad.Zero or jax.typeof(tangent).dtype == jax.dtypes.float0
@@ -88,7 +80,7 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, program: TracedProg
 
 
 def _transpose(cotangents: Sequence[Any], *arrays: Any, program: TracedProgram) -> list[Any]:
-    from jax.interpreters import ad  # noqa: PLC0415
+    ad = jax_module("jax.interpreters.ad")
 
     linear = tuple([ad.is_undefined_primal(one) for one in arrays])
     given = tuple([type(one) is not ad.Zero for one in cotangents])
@@ -100,7 +92,7 @@ def _transpose(cotangents: Sequence[Any], *arrays: Any, program: TracedProgram) 
 
 
 def _batch(arrays: Sequence[Any], axes: Sequence[Any], *, program: TracedProgram) -> tuple[list[Any], list[int]]:
-    import jax  # noqa: PLC0415
+    jax = jax_module()
 
     mask = tuple([axis is not None for axis in axes])
     moved = [

@@ -1,6 +1,3 @@
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false, reportUnknownLambdaType=false
-# JAX has no types here; what leaves this module is typed.
 """A traced function that is compiled when it is first run, and the functions that are derived from it.
 
 Derivatives and batches are traced at the same symbolic sizes, so each of them is compiled once for all sizes, too:
@@ -18,9 +15,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.jit.abstraction import Sizes
+from shlo_disc.jit.jax_modules import jax_module
 from shlo_disc.jit.tracing import Trace, retraced, sizes_in_scope
+from shlo_disc.runtime.interop import to_jax
 from shlo_disc.runtime.partitions import Runnable
 
 Mask: TypeAlias = "tuple[bool, ...]"
@@ -88,11 +89,21 @@ class TracedProgram:
             for dims, aval in zip(self.trace.results, self.trace.jaxpr.out_avals, strict=True)
         ]
 
+    def run(self, arrays: Sequence[Any]) -> list[Any]:
+        """Run the compiled program. Returns arrays of JAX, with the weak types that the function's results have."""
+        kind = jax_module().Array
+        found = self.runnable.mirror(arrays)
+        weak = [bool(aval.weak_type) for aval in self.trace.jaxpr.out_avals]
+        return [
+            x if isinstance(x, kind) and not is_weak else to_jax([np.asarray(x)], weak=is_weak)[0]
+            for x, is_weak in zip(found, weak, strict=True)
+        ]
+
     def linearized(self, mask: Mask) -> Linearized:
         """The derivative with respect to the arguments that are set in `mask`."""
         return self._once(("linearized", mask), lambda: self._linearize(mask))
 
-    def transposed(self, linear: Mask, cotangents: Mask) -> tuple[TracedProgram, bool]:
+    def transposed(self, linear: Mask, cotangents: Mask) -> TracedProgram:
         """The transpose with respect to the arguments `linear`, given the cotangents of the results `cotangents`.
 
         It takes the other arguments, then these cotangents, and returns the cotangents of the linear arguments.
@@ -105,7 +116,7 @@ class TracedProgram:
 
     def flat(self, *arrays: Any) -> list[Any]:
         """The function on tracers with this program's own symbolic sizes."""
-        import jax.extend.core as jex  # noqa: PLC0415
+        jex = jax_module("jax.extend.core")
 
         return jex.jaxpr_as_fun(self.trace.jaxpr)(*arrays)
 
@@ -121,7 +132,7 @@ class TracedProgram:
         missing = found.abstraction.undefined
         missing += tuple([one for one in names if one not in found.abstraction.names])
         if missing:
-            import jax  # noqa: PLC0415
+            jax = jax_module()
 
             carrier = jax.ShapeDtypeStruct((*sizes_in_scope(self.trace.specs, missing), 0), bool)
             found = retraced(lambda *arrays: flat(*arrays[:-1]), [*specs, carrier], names)
@@ -130,7 +141,7 @@ class TracedProgram:
         return program
 
     def _linearize(self, mask: Mask) -> Linearized:
-        import jax  # noqa: PLC0415
+        jax = jax_module()
 
         specs, names = self.trace.specs, self.trace.abstraction.names
         structure = list[Any]()
@@ -155,7 +166,7 @@ class TracedProgram:
         kept, sources = _sources(whole.jaxpr, count)
 
         def forward(*arrays: Any) -> list[Any]:
-            import jax.extend.core as jex  # noqa: PLC0415
+            jex = jax_module("jax.extend.core")
 
             found = jex.jaxpr_as_fun(whole.jaxpr)(*arrays)
             return [*found[:count], *[found[count + k] for k in kept]]
@@ -175,7 +186,7 @@ class TracedProgram:
         )
 
     def _transpose(self, linear: Mask, cotangents: Mask) -> TracedProgram:
-        import jax  # noqa: PLC0415
+        jax = jax_module()
 
         specs, names = self.trace.specs, self.trace.abstraction.names
         constant = [one for one, is_linear in zip(specs, linear, strict=True) if not is_linear]
@@ -195,7 +206,7 @@ class TracedProgram:
         return self._derive("transpose", transpose, [*constant, *given], names)
 
     def _batch(self, mask: Mask) -> TracedProgram:
-        import jax  # noqa: PLC0415
+        jax = jax_module()
 
         specs, names = self.trace.specs, self.trace.abstraction.names
         name = next(one for one in (f"batch_{k}" for k in range(len(names) + 1)) if one not in names)
@@ -209,7 +220,7 @@ class TracedProgram:
 
 
 def _spec_of(aval: Any) -> Any:
-    import jax  # noqa: PLC0415
+    jax = jax_module()
 
     return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))
 

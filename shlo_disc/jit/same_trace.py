@@ -1,22 +1,21 @@
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false
-# JAX has no types here; what leaves this module is typed.
 """Whether a symbolic trace at given sizes is the trace of the function at these sizes.
 
-Both jaxprs are written in one canonical form: variables by number, in the order of their definition; symbolic sizes by
-their values; numbers that are computed from sizes alone by their values; nested jaxprs likewise. The forms are equal only
-if the functions are. The converse does not hold: where the forms differ, one more program is compiled.
+Both jaxprs are written in one canonical form: variables by number, in the order of their definition; sizes by their
+values; numbers that are computed from sizes alone by their values; nested jaxprs likewise. If the forms are equal, the
+functions are. The converse does not hold: where the forms differ, one more program is compiled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import functools
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from shlo_disc.expr.dim import symbol
 from shlo_disc.jit.abstraction import Sizes
+from shlo_disc.jit.jax_modules import INTEGERS, MAPPINGS, SEQUENCES, jax_module
 from shlo_disc.legalize.constraints import read_size
 
 _MOST_FOLDED = 64  # elements of a value that is computed from sizes alone
@@ -43,14 +42,13 @@ class _Form:
         for k, one in enumerate(jaxpr.invars):
             known[one] = ("argument", k)
         lines, memory = list[object](), dict[object, object]()
-        for number, eqn in enumerate(jaxpr.eqns):
+        for eqn in jaxpr.eqns:
             given = tuple([self._atom(one, known) for one in eqn.invars])
             folded = self._folded(eqn, given)
             if folded is not None:
                 known[eqn.outvars[0]] = folded
                 continue
             line = (eqn.primitive.name, given, self._params(eqn.params), tuple([self._aval(x) for x in eqn.outvars]))
-            del number
             place = memory.setdefault(line, len(lines)) if not eqn.effects else len(lines)
             if place == len(lines):
                 lines.append(line)
@@ -77,7 +75,7 @@ class _Form:
         return tuple(map(self._size, shape)), str(aval.dtype), bool(getattr(aval, "weak_type", False))
 
     def _size(self, size: Any) -> int:
-        return int(size) if isinstance(size, int | np.integer) else self._evaluated(size)
+        return int(size) if isinstance(size, INTEGERS) else self._evaluated(size)
 
     def _evaluated(self, size: Any) -> int:
         return read_size(str(size), self._names).evaluate(self._sizes)
@@ -90,13 +88,12 @@ class _Form:
             return self._evaluated(value)
         if isinstance(value, bool | str | bytes | None):
             return value
-        if isinstance(value, int | np.integer):
+        if isinstance(value, INTEGERS):
             return int(value)
-        if isinstance(value, tuple | list):
+        if isinstance(value, SEQUENCES):
             items = tuple(map(self._param, value))
-            fields = getattr(value, "_fields", None)
-            return (type(value).__name__, items) if fields else items
-        if isinstance(value, Mapping):
+            return (type(value).__name__, items) if hasattr(value, "_fields") else items
+        if isinstance(value, MAPPINGS):
             return tuple([(str(key), self._param(value[key])) for key in sorted(value, key=str)])
         if hasattr(value, "jaxpr") and hasattr(value, "consts"):
             return self.closed(value)
@@ -111,9 +108,12 @@ class _Form:
         fields = getattr(value, "__dataclass_fields__", None)
         if fields is not None:
             return type(value).__name__, tuple([(name, self._param(getattr(value, name))) for name in fields])
-        if callable(value) and not isinstance(value, type):
-            return "function", getattr(value, "__qualname__", ""), id(getattr(value, "__code__", value))
-        return type(value).__name__, str(value)
+        if isinstance(value, functools.partial):
+            return "partial", self._param(value.func), self._param(value.args), self._param(value.keywords)
+        if (code := getattr(value, "__code__", None)) is not None:
+            cells = tuple([cell.cell_contents for cell in value.__closure__ or ()])
+            return "function", id(code), self._param(cells), self._param(value.__defaults__)
+        return type(value).__name__, value if _is_hashable(value) else str(value)
 
     def _folded(self, eqn: Any, given: tuple[Any, ...]) -> object | None:
         """The value of an equation of known numbers, such as a size that is converted to a float; else None."""
@@ -123,12 +123,12 @@ class _Form:
             return self._value(np.asarray(self._size(eqn.params["dim"]), aval.dtype))
         if len(eqn.outvars) != 1 or eqn.effects or not given or any(one[0] != "value" for one in given):
             return None
-        shape = getattr(eqn.outvars[0].aval, "shape", None)
+        shape: Any = getattr(eqn.outvars[0].aval, "shape", None)
         if shape is None or any(_is_symbolic(size) for size in shape) or int(np.prod(shape)) > _MOST_FOLDED:
             return None
-        if any(True for _ in _jaxprs(eqn.params)) or any(_is_symbolic(x) for x in eqn.params.values()):
+        if any(_is_jaxpr(x) or _is_symbolic(x) for x in eqn.params.values()):
             return None
-        import jax  # noqa: PLC0415
+        jax = jax_module()
 
         arrays = [np.frombuffer(data, dtype).reshape(shape) for _, dtype, shape, data in given]
         with jax.ensure_compile_time_eval():
@@ -144,7 +144,13 @@ def _is_symbolic(value: Any) -> bool:
     return type(value).__name__ == "_DimExpr"
 
 
-def _jaxprs(params: Mapping[str, Any]) -> Iterator[Any]:
-    for one in params.values():
-        if hasattr(one, "jaxpr") or hasattr(one, "eqns"):
-            yield one
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _is_jaxpr(value: Any) -> bool:
+    return hasattr(value, "jaxpr") or hasattr(value, "eqns")

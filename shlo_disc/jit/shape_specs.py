@@ -22,7 +22,10 @@ _NAME = re.compile(r"[^\W\d]\w*")
 
 @dataclass(frozen=True, slots=True)
 class ShapeSpec:
-    """The sizes of one array. `variadic`: the position that stands for any number of sizes; its name is "" for `...`."""
+    """The sizes of one array.
+
+    `variadic`: the position that stands for any number of sizes, if there is one; their `name` is "" for `...`.
+    """
 
     text: str
     dims: tuple[Dim | None, ...]  # None: a size of its own

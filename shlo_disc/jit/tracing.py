@@ -1,10 +1,7 @@
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownParameterType=false
-# JAX has no types here; what leaves this module is typed.
 """Trace functions with symbolic sizes, and find out under which conditions the trace is valid.
 
-JAX traces a function of symbolic sizes under two assumptions of its own: every size is at least 1, and two sizes that it
-cannot prove to be equal are different (jax.export, "Shape polymorphism", on comparisons). A function that asks
+JAX traces a function of symbolic sizes under two assumptions: every size is at least 1, and two sizes that it cannot
+prove to be equal are different (jax.export, "Shape polymorphism", on comparisons). A function that asks
 `x.shape[0] == 1` is therefore traced as for all other sizes. `Trace.doubts` are the comparisons that were answered so:
 where two of those sizes are equal after all, the trace has to be compared with one at these very sizes.
 """
@@ -21,6 +18,7 @@ from typing import Any
 
 from shlo_disc.expr.dim import Dim, const, symbol
 from shlo_disc.jit.abstraction import Abstraction, Sizes
+from shlo_disc.jit.jax_modules import jax_module
 from shlo_disc.jit.leaves import LeafType
 from shlo_disc.legalize.constraints import read_constraints, read_size
 
@@ -56,6 +54,18 @@ class Trace:
         return all(_is_true(one.assumption) for one in read_constraints(self.constraints, named))
 
 
+class FunctionError(Exception):
+    """The function cannot be traced at the very sizes of a call; `cause` is its own exception."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+class ClosesOverTracers(Exception):  # noqa: N818  a condition, not an error of the user's
+    """The function uses values that JAX traces outside of it, so that it cannot be a program of its own."""
+
+
 class Untraceable(Exception):  # noqa: N818  a condition, not an error of the user's
     """JAX cannot trace the function at symbolic sizes; `cause` is its exception."""
 
@@ -73,17 +83,19 @@ def trace(
 ) -> Trace:
     """Trace a function of flat arrays.
 
-    Constraints that JAX asks for are added if all sizes that were seen keep them (`seen`).
+    Constraints that JAX asks for are added if the call keeps them, whose sizes are the first of those that were `seen`.
 
-    Raises `Untraceable` if there are symbols and JAX cannot trace with them; without symbols, the function's own errors.
+    Raises `Untraceable` if there are symbols and JAX cannot trace with them, `FunctionError` without symbols.
     """
     found = list(constraints)
     while True:
         try:
             return _trace(flat, types, abstraction, found)
+        except ClosesOverTracers:
+            raise
         except Exception as error:  # a function may raise anything
             if not abstraction.symbols:
-                raise
+                raise FunctionError(error) from error
             wanted = _wanted(error, abstraction, seen)
             if wanted is None or wanted in found or len(found) >= _MOST_CONSTRAINTS:
                 raise Untraceable(error) from error
@@ -93,17 +105,19 @@ def trace(
 def _trace(
     flat: Callable[..., list[Any]], types: Sequence[LeafType], abstraction: Abstraction, constraints: Sequence[str]
 ) -> Trace:
-    import jax  # noqa: PLC0415
-    from jax import export  # noqa: PLC0415
+    jax = jax_module()
+    export = jax_module("jax.export")
 
     scope = export.SymbolicScope(list(constraints))
     specs = tuple(
         [_spec(jax, one, _sizes_of_jax(shape, scope)) for one, shape in zip(types, abstraction.shapes, strict=True)]
     )
     jitted = jax.jit(flat, keep_unused=True)
-    with tracing(), _doubts() as pairs:
+    with tracing(), _doubts(scope) as pairs:
         traced = jitted.trace(*specs)
     jaxpr = traced.jaxpr
+    if len(jaxpr.in_avals) != len(specs) or any(isinstance(one, jax.core.Tracer) for one in jaxpr.consts):
+        raise ClosesOverTracers
     names = {name: symbol(name) for name in abstraction.names}
     return Trace(
         flat=flat,
@@ -119,7 +133,7 @@ def _trace(
 
 def retraced(flat: Callable[..., list[Any]], specs: Sequence[Any], names: Sequence[str]) -> Trace:
     """Trace a function that is derived from a trace, with sizes of the same scope: `specs` are JAX's types."""
-    import jax  # noqa: PLC0415
+    jax = jax_module()
 
     jitted = jax.jit(flat, keep_unused=True)
     with tracing():
@@ -132,7 +146,7 @@ def retraced(flat: Callable[..., list[Any]], specs: Sequence[Any], names: Sequen
 
 def sizes_in_scope(specs: Sequence[Any], names: Sequence[str]) -> Any:
     """New symbolic sizes of JAX, in the scope of the sizes of `specs` (a new scope if they have none)."""
-    from jax import export  # noqa: PLC0415
+    export = jax_module("jax.export")
 
     scopes = [size.scope for one in specs for size in one.shape if not isinstance(size, int)]
     return export.symbolic_shape(", ".join(names), scope=scopes[0] if scopes else export.SymbolicScope())
@@ -143,8 +157,8 @@ def dims_of(shape: Sequence[Any], names: Mapping[str, Dim]) -> tuple[Dim, ...]:
     return tuple([const(size) if isinstance(size, int) else read_size(str(size), names) for size in shape])
 
 
-def _sizes_of_jax(shape: Sequence[Dim], scope: Any) -> tuple[Any, ...]:
-    from jax import export  # noqa: PLC0415
+def _sizes_of_jax(shape: Sequence[Dim], scope: Any) -> Any:
+    export = jax_module("jax.export")
 
     return export.symbolic_shape(", ".join(map(str, shape)), scope=scope) if shape else ()
 
@@ -154,7 +168,10 @@ def _spec(jax: Any, one: LeafType, shape: Sequence[Any]) -> Any:
 
 
 def _wanted(error: Exception, abstraction: Abstraction, seen: Sequence[Sizes]) -> str | None:
-    """The constraint that would let JAX go on, if all sizes that were seen agree on it."""
+    """The constraint that would let JAX go on: one that all sizes that were seen keep, else one that this call keeps.
+
+    The sizes of this call are the first of those that were seen.
+    """
     text = str(error)
     candidates = list[str]()
     if found := _COMPARISON.search(text):
@@ -167,10 +184,8 @@ def _wanted(error: Exception, abstraction: Abstraction, seen: Sequence[Sizes]) -
         }[sign]
     elif found := _REMAINDER.search(text):
         candidates = [f"{found[1]} == 0"]
-    for one in candidates:
-        if all(_keeps(one, sizes, abstraction) for sizes in seen):
-            return one
-    return None
+    kept = [one for one in candidates if _keeps(one, seen[0], abstraction)]
+    return next((one for one in kept if all(_keeps(one, sizes, abstraction) for sizes in seen)), next(iter(kept), None))
 
 
 def _keeps(constraint: str, sizes: Sizes, abstraction: Abstraction) -> bool:
@@ -189,7 +204,8 @@ def _is_true(assumption: Any) -> bool:
 
 
 class _ThreadState(threading.local):
-    pairs: dict[tuple[Any, Any], None] | None = None
+    scope: Any = None  # whose comparisons are recorded
+    pairs: dict[tuple[Any, Any], None]
     tracing = 0
 
 
@@ -212,32 +228,32 @@ def is_tracing() -> bool:
 
 
 @contextmanager
-def _doubts() -> Generator[list[tuple[Any, Any]]]:
-    """Record the comparisons of sizes that JAX answers with "different" because it cannot tell."""
+def _doubts(scope: Any) -> Generator[list[tuple[Any, Any]]]:
+    """Record the comparisons of sizes of a scope that JAX answers with "different" because it cannot tell."""
     found = list[tuple[Any, Any]]()
     _watch_comparisons()
-    before, _state.pairs = _state.pairs, {}
+    pairs = dict[tuple[Any, Any], None]()
+    before = _state.scope, getattr(_state, "pairs", {})
+    _state.scope, _state.pairs = scope, pairs
     try:
         yield found
     finally:
-        found += _state.pairs
-        _state.pairs = before
+        found += pairs
+        _state.scope, _state.pairs = before
 
 
 @lru_cache(maxsize=1)
 def _watch_comparisons() -> None:
     """Let JAX's symbolic sizes report those comparisons; JAX has no public way to ask for them."""
-    from jax._src.export import shape_poly  # noqa: PLC0415
-
-    kind = shape_poly._DimExpr  # noqa: SLF001
+    kind = jax_module("jax._src.export.shape_poly")._DimExpr  # noqa: SLF001
     compare = kind.__eq__
 
     def compare_and_report(self: Any, other: Any) -> bool:
         equal = compare(self, other)
-        if not equal and (pairs := _state.pairs) is not None and isinstance(other, int | kind):
-            _state.pairs = None  # the comparisons of the next line are none of the function's
-            pairs.setdefault((self, other))
-            _state.pairs = pairs
+        if not equal and (scope := _state.scope) is not None and self.scope is scope and isinstance(other, int | kind):
+            _state.scope = None  # the comparisons of the next line are none of the function's
+            _state.pairs.setdefault((self, other))
+            _state.scope = scope
         return equal
 
     kind.__eq__ = compare_and_report

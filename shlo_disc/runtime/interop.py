@@ -45,6 +45,11 @@ def _kind_of_type(kind: type) -> Kind:
     return "dlpack" if issubclass(kind, DLPackArray) else "other"
 
 
+def is_tracer(array: object) -> bool:
+    """Whether this stands for an array in a function that JAX traces."""
+    return kind_of(array) == "traced" and hasattr(array, "aval") and type(array).__name__.endswith("Tracer")
+
+
 def jax_types(arrays: Sequence[object]) -> frozenset[type]:
     """The types of JAX among those of a call's arrays. Cached per set of types, so an array costs next to nothing."""
     return _jax_among(frozenset(map(type, arrays)))
@@ -79,16 +84,19 @@ def _without_value(array: object) -> str:
     name = type(array).__name__
     found = f"found {name}, expected an array with a value"
     if name.endswith("Tracer"):
-        return f"{found}\n  help: a compiled program cannot be called inside jax.jit or jax.grad"
+        return f"{found}\n  help: inside jax.jit call run.as_jax(), which cannot be differentiated"
     if name == "PRNGKeyArray":
         return f"{found}\n  help: take the data of a random key with jax.random.key_data"
     return found
 
 
-def to_jax(arrays: Sequence[Array]) -> tuple[object, ...]:
-    """View NumPy arrays as JAX arrays on the CPU. Aligned memory is shared: do not write to it any more."""
+def to_jax(arrays: Sequence[Array], *, weak: bool = False) -> tuple[object, ...]:
+    """View NumPy arrays as JAX arrays on the CPU. Aligned memory is shared: do not write to it any more.
+
+    `weak`: with JAX's weak types, which give way to other types in arithmetic.
+    """
     put, shaped, sharding, devices = jax_put()
-    return tuple([put(shaped(x.shape, x.dtype), sharding, [x], devices, False, enable_x64=True) for x in arrays])
+    return tuple([put(shaped(x.shape, x.dtype, weak), sharding, [x], devices, False, enable_x64=True) for x in arrays])
 
 
 @lru_cache(maxsize=1)

@@ -21,6 +21,7 @@ from shlo_disc.runtime.threads import available_threads
 _HOST_PROGRAM = ("shlo_plan", "shlo_run")  # what every program exports
 
 
+XLA_FUNCTIONS = ("shlo_xla_instantiate", "shlo_xla_execute")
 _GLUE = 1  # the -O level of code that computes no elements: higher ones take a quarter longer, and calls are no faster
 # Bytes up to which a host program is compiled in the kernels' file, at their -O level: one compiler start less saves a
 # tenth of the compile time of a small program, but a large host program takes twice as long as at the level of glue.
@@ -71,6 +72,11 @@ class Builder:
     def runtime(self) -> Path:
         """The shared object of the thread pool."""
         return self._shared([self._glue("runtime.cc", headers.text("call/runtime.cc"))], RUNTIME_FUNCTIONS)
+
+    def xla_handler(self, interface: str) -> Path:
+        """The shared object by which XLA runs programs; `interface` is the text of XLA's header for such functions."""
+        text = f"{interface}\n{headers.text('call/xla_handler.cc')}"
+        return self._shared([self._glue("xla_handler.cc", text)], XLA_FUNCTIONS)
 
     def warm(self, show: Callable[[str, int, int], None]) -> int:
         """Precompile the runtime library into the cache: the thread pool, and all libraries that programs link.

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from copy import copy
 from ctypes import py_object
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ import numpy as np
 from shlo_disc.artifact import Argument, Artifact
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.options import CompileOptions
-from shlo_disc.runtime.arguments import conform, conform_each, conform_one
+from shlo_disc.runtime.arguments import check_sizes, conform, conform_each, conform_one
 from shlo_disc.runtime.binding import Binding, BoundMemory, PackedArray, Span, bind_arrays, bound_memory
 from shlo_disc.runtime.building.build import Builder
 from shlo_disc.runtime.building.cache import open_cache
@@ -24,7 +26,7 @@ from shlo_disc.runtime.cpu.vm import Vm
 from shlo_disc.runtime.dispatch import Log, TracingDriver, explain_dispatch
 from shlo_disc.runtime.donation import own, take
 from shlo_disc.runtime.driver import CallPlan, Driver, HostDriver
-from shlo_disc.runtime.entry import Entry, open_entry, refusal
+from shlo_disc.runtime.entry import Entry, NativeProgram, open_entry, refusal
 from shlo_disc.runtime.executable import Stats
 from shlo_disc.runtime.interop import Array, dtype_of, jax_types, to_jax
 from shlo_disc.runtime.library import (
@@ -67,6 +69,7 @@ class CpuExecutable:
         self.artifact = artifact
         self.program = program
         self.runtime = runtime
+        self.xla_handler: Callable[[str], Path] | None = None  # builds what XLA calls; see `Builder`
         self.seconds: Mapping[str, float] = {}
         self.log: Log | None = None
         why = refusal(artifact, runtime)
@@ -159,6 +162,26 @@ class CpuExecutable:
         frame = _CallFrame(len(self.artifact.results), binding)
         self._bind_arrays(frame, binding, tuple(arrays))
         return self._driver.plan(self._raw(frame)).arena_bytes
+
+    def planned(self, shapes: Sequence[tuple[int, ...]]) -> CallPlan:
+        """The plan of calls with arrays of these shapes, of the right ranks, if no element of them is a size.
+
+        Raises `RuntimeShapeError` as such a call does.
+        """
+        binding = self.binding
+        given = dict(zip(binding.binder.places, shapes, strict=True))
+        check_sizes(self.artifact, {**binding.shapes, **given}, binding.shapes)
+        frame = _CallFrame(0, binding)
+        for symbol, (argument, axis) in enumerate(self.artifact.raw):
+            if argument in given:
+                frame.raw[symbol] = given[argument][axis]
+        key = frame.key.tobytes()
+        return self._plans.get(key) or self._new_plan(frame, key)
+
+    @property
+    def native(self) -> NativeProgram | None:
+        """The program as C runs it; None if Python does."""
+        return self._driver.entry_point
 
     def copied(self, argument: Argument, value: Any) -> Array:
         """A copy of a caller's array, converted to what this program takes."""
@@ -318,6 +341,7 @@ def build(
     traced = driver if log is None else TracingDriver(artifact, driver, log)
     executable = CpuExecutable(artifact, program, runtime, traced)
     executable.log = log
+    executable.xla_handler = replace(builder, pool=None).xla_handler
     loaded = time.perf_counter()
     executable.seconds = {**(seconds or {}), "build": built - started, "load": loaded - built}
     return executable
