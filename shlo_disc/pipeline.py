@@ -250,8 +250,8 @@ def compile_program(  # noqa: PLR0913 - what is known and wished of one program
         program: a `jax.export.Exported` (of several platforms, the device's branches are used), StableHLO text, a path
             to it, MLIR bytecode (read through jaxlib), or a `Module`.
         device: the name of a target ("cpu", "cuda"); None for the best one available: a GPU if CuPy finds one.
-        constraints: on sizes, beyond those of the export, in JAX's language: `"mod(b, 8) == 0"`, `"s <= 2*t"`. They
-            are used in proofs, and checked in every call.
+        constraints: on sizes, beyond those of the export, in JAX's language or Python's: `"b % 8 == 0"`, `"s <= 2*t"`.
+            They are used in proofs, and checked in every call.
         likely: usual values of sizes, `{"b": [1, 8], "s": [128]}`. They guide what is fused and how, and are never
             relied on.
         donate: numbers of flat arguments whose memory a call may overwrite, beside those that the text marks
