@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -130,6 +131,37 @@ def test_another_array(case: str, affine: shlo_disc.Compiled) -> None:
     np.testing.assert_array_equal(before, kept)
     np.testing.assert_allclose(affine({"w": W, "c": C}, X), X @ W + C)  # and the next call is as good as ever
     assert affine.stats.calls == calls + 2
+
+
+def test_a_program_of_fixed_sizes_says_how_to_export_symbolic_ones() -> None:
+    run = compiled(lambda p, x: x @ p["w"], {"w": spec(4, 3)}, spec(2, 4))
+    with pytest.raises(RuntimeShapeError) as caught:
+        run({"w": W}, zeros(7, 4))
+    assert str(caught.value) == (
+        "args[1], dim 0: found size 7, expected 2\n"
+        "  found shape (7, 4), expected (2, 4)\n"
+        "  help: all sizes of this program are fixed; export it with a symbolic one:\n"
+        "    (b,) = jax.export.symbolic_shape('b')\n"
+        "    args[1] = jax.ShapeDtypeStruct((b, 4), 'float32')"
+    )
+    code = "\n".join(line.strip().replace("args[1] =", "given =") for line in str(caught.value).splitlines()[-2:])
+    names: dict[str, Any] = {"jax": jax}
+    exec(code, names)  # noqa: S102 - the lines that the message recommends
+    again = compiled(lambda p, x: x @ p["w"], {"w": spec(4, 3)}, names["given"])
+    np.testing.assert_allclose(again({"w": W}, zeros(7, 4)), zeros(7, 3))
+    with pytest.raises(RuntimeShapeError) as caught:
+        compiled(lambda x: x + 1, spec(3))(zeros(4))
+    assert str(caught.value).endswith("\n    args[0] = jax.ShapeDtypeStruct((b,), 'float32')")
+
+
+def test_a_text_of_fixed_sizes_says_where_sizes_may_change() -> None:
+    with pytest.raises(RuntimeShapeError) as caught:
+        shlo_disc.compile(TEXT.replace("?", "2"))(zeros(3, 3), C[:2])
+    assert str(caught.value) == (
+        "argument 0, dim 0: found size 3, expected 2\n"
+        "  found shape (3, 3), expected (2, 3)\n"
+        "  help: all sizes of this program are fixed; write ? in the types of all values that change with this one"
+    )
 
 
 def shape_error(run: shlo_disc.Compiled, *arguments: Any) -> str:
