@@ -56,9 +56,10 @@ class Hints:
 
     `constraints`: in JAX's language, such as `mod(b, 8) == 0` or `s <= 2*t`; checked at every call. `likely`: values
     that a size often has; they guide choices and are never relied on. `donated`: numbers of arguments whose memory a
-    call may overwrite.
+    call may overwrite; `donates_marked`: instead, those that the text marks.
     """
 
     constraints: tuple[str, ...] = ()
     likely: tuple[tuple[str, tuple[int, ...]], ...] = ()
     donated: tuple[int, ...] = ()
+    donates_marked: bool = False

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from shlo_disc.analysis.formula import producers_of
 from shlo_disc.analysis.limits import limits
@@ -208,7 +208,11 @@ class _Generator:
 
 
 def _donated(program: Program, request: Request) -> frozenset[int]:
-    """The numbers of the program's parameters that a call may overwrite. Raises `ShloDiscError` for an unknown one."""
+    """The numbers of the program's parameters that a call may overwrite. Raises `ShloDiscError` for an unknown one.
+
+    Marks in the text are the exported function's and count for those who call that: they are used only if the caller
+    of shlo_disc asks for them.
+    """
     signature, count = request.signature, len(program.parameters)
     kept = tuple(range(count)) if signature is None else signature.kept
     leaves = count if signature is None else len(signature.names)
@@ -218,8 +222,9 @@ def _donated(program: Program, request: Request) -> frozenset[int]:
                 f"numbers of flat arguments, from 0 to {leaves - 1}" if leaves else "none: there are no arguments"
             )
             raise ShloDiscError(f"found the number {number} in donate, expected {expected}")
-    by_text = {k for k, parameter in enumerate(program.parameters) if parameter.is_donated}
-    return frozenset(by_text.union(k for k, leaf in enumerate(kept) if leaf in request.hints.donated))
+    if request.hints.donates_marked:
+        return frozenset(k for k, parameter in enumerate(program.parameters) if parameter.is_marked_donated)
+    return frozenset(k for k, leaf in enumerate(kept) if leaf in request.hints.donated)
 
 
 def _generate(
@@ -240,7 +245,7 @@ def compile_program(  # noqa: PLR0913 - what is known and wished of one program
     device: str | None = None,
     constraints: Sequence[str] = (),
     likely: Mapping[str, Sequence[int]] | None = None,
-    donate: Sequence[int] = (),
+    donate: Sequence[int] | Literal["marked"] = (),
     threads: int | None = None,
     options: CompileOptions | None = None,
 ) -> Compiled:
@@ -254,7 +259,8 @@ def compile_program(  # noqa: PLR0913 - what is known and wished of one program
             They are used in proofs, and checked in every call.
         likely: usual values of sizes, `{"b": [1, 8], "s": [128]}`. They guide what is fused and how, and are never
             relied on.
-        donate: numbers of flat arguments whose memory a call may overwrite, beside those that the text marks
+        donate: numbers of flat arguments whose memory a call may overwrite, or "marked" for those that the program
+            marks, as `jax.jit(donate_argnums=...)` does; without this no argument is overwritten
             (docs/explanation/memory.md).
         threads: `CompileOptions.threads`.
         options: how to compile; None for all defaults.

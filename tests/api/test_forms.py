@@ -163,7 +163,7 @@ def test_a_missing_compiler_is_named(doubled: Any) -> None:
     ("known", "message"),
     [
         ({"donate": 0}, "found donate = 0, expected several whole numbers such as [1, 8]"),
-        ({"donate": "0"}, "found donate = '0', expected several whole numbers such as [1, 8]"),
+        ({"donate": "0"}, "found donate = '0', expected numbers of flat arguments such as [0, 2], or 'marked'"),
         ({"likely": {"b": 8}}, "found likely b = 8, expected several whole numbers such as [1, 8]"),
         ({"likely": {"b": [0.5]}}, "found a value of likely b = 0.5, expected a whole number"),
         ({"constraints": "b <= 8"}, "found constraints 'b <= 8', expected several such as ['b <= 8']"),

@@ -48,9 +48,7 @@ def test_keys_go_in_and_come_out(generator: str) -> None:
     run = shlo_disc.compile(exported_step(generator))
     state: dict[str, Any] = {"key": jax.random.key(5, impl=generator), "step": 0}
     expected: dict[str, Any] = {"key": jax.random.key(5, impl=generator), "step": 0}
-    for size in (0, 1, 2, 7, 8):
-        if size == 0:
-            continue  # JAX's exports take no size of 0
+    for size in (1, 2, 7, 8):  # JAX's exports take no size of 0
         keys = jax.random.split(jax.random.key(size, impl=generator), size)
         drawn, state, turned = run(state, keys, counted(size))
         wanted, expected, turned_by_jax = jax.jit(step)(expected, keys, counted(size))
