@@ -151,19 +151,28 @@ def is_exported(program: object) -> bool:
 
 def looks_serialized(data: bytes) -> bool:
     """Whether bytes may be what `Exported.serialize` returns: they contain MLIR bytecode, but do not begin with it."""
-    return b"ML\xefR" in data[4:] and not data.startswith(b"ML\xefR")
+    return data.find(b"ML\xefR") >= 4
 
 
-def deserialize(data: bytes) -> Any:
-    """The `jax.export.Exported` of its bytes. Raises `ShloDiscError` if they hold none, or JAX is missing."""
+def deserialize(data: bytes, file: str = "") -> Any:
+    """The `jax.export.Exported` of its bytes. Raises `ShloDiscError` if they hold none, or JAX is missing.
+
+    `file`: its name, for errors.
+    """
+    place = f"{file}: " if file else ""
     try:
         from jax import export  # noqa: PLC0415
     except ImportError as error:
-        raise ShloDiscError("a serialized export is read by JAX, which is not installed") from error
+        raise ShloDiscError(f"{place}a serialized export is read by JAX, which is not installed") from error
     try:
         return export.deserialize(bytearray(data))
+    except ImportError as error:
+        raise ShloDiscError(
+            f"{place}a serialized export is read with flatbuffers, which is not installed: pip install 'shlo-disc[jax]'"
+        ) from error
     except Exception as error:  # flatbuffers may raise anything for damaged bytes
-        raise ShloDiscError(f"expected a serialized jax.export.Exported, found other bytes ({error})") from error
+        message = f"{place}expected a serialized jax.export.Exported, found other bytes ({error})"
+        raise ShloDiscError(message) from error
 
 
 def read_exported(exported: Any, platform: str = "cpu", *, isolate: bool | None = None) -> tuple[str, str, Signature]:

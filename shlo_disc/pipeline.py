@@ -20,7 +20,14 @@ from shlo_disc.custom_calls import find_hook
 from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
 from shlo_disc.dynamic_ops.control import OUTLINED_WHILE, OutlinedAttrs
 from shlo_disc.dynamic_ops.program import Body, Op, Program
-from shlo_disc.exported import Signature, bind_platform, is_exported, read_exported
+from shlo_disc.exported import (
+    Signature,
+    bind_platform,
+    deserialize,
+    is_exported,
+    looks_serialized,
+    read_exported,
+)
 from shlo_disc.expr.dim import Sym
 from shlo_disc.fusion.planners import FUSIONS
 from shlo_disc.gc_pause import gc_paused
@@ -35,7 +42,7 @@ from shlo_disc.kernels.groups import Context, Fuse, FusionPlan
 from shlo_disc.legalize.constraints import check_likely
 from shlo_disc.legalize.legalize import legalize
 from shlo_disc.options import CompileOptions, Hints
-from shlo_disc.parse.bytecode import read_program
+from shlo_disc.parse.bytecode import open_program, text_of
 from shlo_disc.parse.origins import naming_origins
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module
@@ -252,8 +259,8 @@ def compile_program(  # noqa: PLR0913 - what is known and wished of one program
     """Compile a StableHLO program once, for every shape.
 
     Args:
-        program: a `jax.export.Exported` (of several platforms, the device's branches are used), StableHLO text, a path
-            to it, MLIR bytecode (read through jaxlib), or a `Module`.
+        program: a `jax.export.Exported` (of several platforms, the device's branches are used), what its `serialize`
+            returns, StableHLO text, MLIR bytecode (read through jaxlib), a path to any of these, or a `Module`.
         device: the name of a target ("cpu", "cuda"); None for the best one available: a GPU if CuPy finds one.
         constraints: on sizes, beyond those of the export, in JAX's language or Python's: `"b % 8 == 0"`, `"s <= 2*t"`.
             They are used in proofs, and checked in every call.
@@ -317,9 +324,15 @@ def read_source(program: Any, platform: str, *, isolate: bool | None = None) -> 
         case Module():
             return print_module(program, locations=True), "<module>", None
         case bytearray() | memoryview():
-            return *read_program(bytes(cast("bytearray", program)), isolate=isolate is not False), None
+            return read_source(bytes(cast("bytearray", program)), platform, isolate=isolate)
         case str() | bytes() | os.PathLike():
-            return *read_program(cast("str", program), isolate=isolate is not False), None
+            found, name = open_program(cast("str", program))
+            if isinstance(found, str):
+                return found, name, None
+            if looks_serialized(found):
+                restored = deserialize(found, "" if isinstance(program, bytes) else name)
+                return read_source(restored, platform, isolate=isolate)
+            return text_of(found, name, isolate=isolate is not False), name, None
         case _:
             raise ArgumentTypeError(
                 f"found a program of type {type(program).__name__}, "
