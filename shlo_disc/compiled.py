@@ -342,7 +342,7 @@ def _served(entry: Entry, signature: Signature | None) -> Callable[..., Any] | N
         args, result = tuple(range(entry.arguments)), tuple(range(entry.results))
         return entry.tree(args, result, args)
     args, kwargs, result = signature.example()
-    return None if kwargs else entry.tree(args, result, signature.kept)
+    return None if kwargs or signature.has_keys else entry.tree(args, result, signature.kept)
 
 
 def _call(executable: Runnable, signature: Signature | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any
 
 from shlo_disc.diagnostics import ArgumentTypeError, ParseError, ShloDiscError, Source, Span, one_line
@@ -30,6 +31,8 @@ class Signature:
     kept: tuple[int, ...]  # the leaves that the program takes
     platform: int  # the position of the device among the platforms of the export
     is_flat: bool  # every positional argument is one leaf, and the program takes all of them
+    keys: tuple[str, ...] = ()  # of each leaf: the generator of a typed random key, or an empty text
+    key_results: tuple[str, ...] = ()  # the same of each result
     leading: int = 0  # the number of bound positional arguments before these
 
     @property
@@ -46,11 +49,28 @@ class Signature:
         leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
         if tree != self.in_tree:
             raise ArgumentTypeError(self._difference(args, kwargs))
+        if any(self.keys):
+            leaves = [
+                _key_data(leaf, generator, name) if generator else leaf
+                for leaf, generator, name in zip(leaves, self.keys, self.names, strict=True)
+            ]
         return leaves if len(self.kept) == len(leaves) else [leaves[k] for k in self.kept]
 
-    def unflatten(self, leaves: Sequence[object]) -> Any:
+    def unflatten(self, leaves: Sequence[Any]) -> Any:
         """The results as the exported function returns them."""
+        if any(self.key_results):
+            import jax  # noqa: PLC0415
+
+            leaves = [
+                jax.random.wrap_key_data(leaf, impl=generator) if generator else leaf
+                for leaf, generator in zip(leaves, self.key_results, strict=True)
+            ]
         return self.out_tree.unflatten(leaves)
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether an argument or a result is a typed random key, whose data the program takes or returns."""
+        return any(self.keys) or any(self.key_results)
 
     def example(self) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
         """The positional and the keyword arguments and the result, with the numbers of the leaves in their places."""
@@ -66,8 +86,7 @@ class Signature:
         if len(args) > len(every):
             raise ArgumentTypeError(f"found {len(args)} positional arguments to bind, expected at most {len(every)}")
         if unknown := [name for name in kwargs if name not in named]:
-            known = f"one of {_list(sorted(named))}" if named else "none: all arguments are positional"
-            raise ArgumentTypeError(f"found the keyword argument {unknown[0]} to bind, expected {known}")
+            raise ArgumentTypeError(_unknown_keyword(unknown[0], named, " to bind"))
         bound = every[: len(args)], {name: named[name] for name in kwargs}
         rest = every[len(args) :], {name: one for name, one in named.items() if name not in kwargs}
         return self._part(bound, 0), self._part(rest, len(args))
@@ -84,16 +103,26 @@ class Signature:
             in_tree=tree,
             names=tuple(self.names[leaf] for leaf in leaves),
             kept=tuple(k for k, leaf in enumerate(leaves) if leaf in place),
-            is_flat=tree == flat and place.keys() >= set(leaves),
+            is_flat=tree == flat and place.keys() >= set(leaves) and not any(self.keys),
+            keys=tuple(self.keys[leaf] for leaf in leaves) if self.keys else (),
             leading=leading,
         )
         return SignaturePart(signature, tuple(place[leaf] for leaf in leaves if leaf in place))
 
     def _difference(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-        """Which leaves are missing or extra; both structures if they differ in their containers alone."""
+        """The first keyword or container that differs; if there is none, which leaves are missing or extra.
+
+        Both structures if even these are the same, as they are where only the static fields of a class differ.
+        """
         import jax  # noqa: PLC0415
 
-        found, _ = _paths(((None,) * self.leading + args, kwargs))
+        every, named, _ = self.example()
+        if unknown := [name for name in kwargs if name not in named]:
+            return _unknown_keyword(unknown[0], named)
+        pad = (None,) * self.leading
+        if (container := _other_container((pad + args, kwargs), (pad + every, named), ())) is not None:
+            return container
+        found, _ = _paths((pad + args, kwargs))
         lines = ["the arguments have another structure than those of the exported function"]
         missing = [name for name in self.names if name not in set(found)]
         extra = [name for name in found if name not in set(self.names)]
@@ -122,19 +151,28 @@ def is_exported(program: object) -> bool:
 
 def looks_serialized(data: bytes) -> bool:
     """Whether bytes may be what `Exported.serialize` returns: they contain MLIR bytecode, but do not begin with it."""
-    return b"ML\xefR" in data[4:] and not data.startswith(b"ML\xefR")
+    return data.find(b"ML\xefR") >= 4
 
 
-def deserialize(data: bytes) -> Any:
-    """The `jax.export.Exported` of its bytes. Raises `ShloDiscError` if they hold none, or JAX is missing."""
+def deserialize(data: bytes, file: str = "") -> Any:
+    """The `jax.export.Exported` of its bytes. Raises `ShloDiscError` if they hold none, or JAX is missing.
+
+    `file`: its name, for errors.
+    """
+    place = f"{file}: " if file else ""
     try:
         from jax import export  # noqa: PLC0415
     except ImportError as error:
-        raise ShloDiscError("a serialized export is read by JAX, which is not installed") from error
+        raise ShloDiscError(f"{place}a serialized export is read by JAX, which is not installed") from error
     try:
         return export.deserialize(bytearray(data))
+    except ImportError as error:
+        raise ShloDiscError(
+            f"{place}a serialized export is read with flatbuffers, which is not installed: pip install 'shlo-disc[jax]'"
+        ) from error
     except Exception as error:  # flatbuffers may raise anything for damaged bytes
-        raise ShloDiscError(f"expected a serialized jax.export.Exported, found other bytes ({error})") from error
+        message = f"{place}expected a serialized jax.export.Exported, found other bytes ({error})"
+        raise ShloDiscError(message) from error
 
 
 def read_exported(exported: Any, platform: str = "cpu", *, isolate: bool | None = None) -> tuple[str, str, Signature]:
@@ -151,13 +189,16 @@ def read_exported(exported: Any, platform: str = "cpu", *, isolate: bool | None 
     kept = tuple(exported.module_kept_var_idx)
     flat = jax.tree_util.tree_structure(((0,) * len(names), {}))
     platforms: Sequence[str] = exported.platforms
+    keys = tuple(map(_generator, exported.in_avals))
     signature = Signature(
         in_tree=tree,
         out_tree=exported.out_tree,
         names=names,
         kept=kept,
         platform=platforms.index(platform) if platform in platforms else 0,
-        is_flat=tree == flat and len(kept) == len(names),
+        is_flat=tree == flat and len(kept) == len(names) and not any(keys),
+        keys=keys,
+        key_results=tuple(map(_generator, exported.out_avals)),
     )
     name = str(exported.fun_name).strip("<>")
     return _text(exported, name, isolate=_is_deserialized(exported) if isolate is None else isolate), name, signature
@@ -241,6 +282,83 @@ def _name(path: tuple[Any, ...]) -> str:
 
     head, *rest = path
     return ("args" if head.idx == 0 else "kwargs") + one_line(jax.tree_util.keystr(tuple(rest)))
+
+
+def _generator(aval: Any) -> str:
+    """The name of the generator that a typed random key belongs to; an empty text for another array."""
+    import jax  # noqa: PLC0415
+
+    if not jax.numpy.issubdtype(aval.dtype, jax.dtypes.prng_key):
+        return ""
+    return aval.dtype._impl.name  # noqa: SLF001 - `jax.random.key_impl` takes keys, not their types
+
+
+def _key_data(leaf: Any, generator: str, name: str) -> Any:
+    """The integers of a typed random key; what is none is returned as it is: integers, or what is refused later."""
+    import jax  # noqa: PLC0415
+
+    if not (hasattr(leaf, "dtype") and jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key)):
+        return leaf
+    found = jax.random.key_impl(leaf)
+    if found != generator:
+        raise ArgumentTypeError(
+            f"{name}: found a random key of {found}, expected one of {generator}\n"
+            f"  help: make it with jax.random.key(seed, impl={generator!r})"
+        )
+    return jax.random.key_data(leaf)
+
+
+def _unknown_keyword(name: str, known: Mapping[str, object], purpose: str = "") -> str:
+    """The message about a keyword argument that the exported function does not have."""
+    found = f"found the keyword argument {one_line(name)}{purpose}"
+    if not known:
+        return f"{found}, expected none: all arguments are positional"
+    close = get_close_matches(name, known, 1)
+    meant = f"\n  help: did you mean {close[0]}?" if close else ""
+    return f"{found}, expected one of {_list(sorted(known))}{meant}"
+
+
+def _other_container(found: Any, expected: Any, path: tuple[Any, ...]) -> str | None:
+    """The message about the first place where one pytree has another container than the other.
+
+    None if only keys, lengths or `None`s differ. The leaves of `expected` are numbers.
+    """
+    if found is None or expected is None:
+        return None
+    (here, is_node), (there, expects_node) = _children(found), _children(expected)
+    if is_node != expects_node or (is_node and type(found) is not type(expected)):
+        an_array = isinstance(found, list | tuple) and not expects_node
+        mend = "\n  help: make an array of it, for example with numpy.asarray" if an_array else ""
+        wanted = _described(expected, there) if expects_node else "an array"
+        what = _described(found, here) if is_node else type(found).__name__
+        return f"{_name(path)}: found {what}, expected {wanted}{mend}"
+    both = [key for key in there if key in here] if is_node else []
+    messages = (_other_container(here[key], there[key], (*path, key)) for key in both)
+    return next((message for message in messages if message is not None), None)
+
+
+def _children(node: Any) -> tuple[dict[Any, Any], bool]:
+    """The children of a node of a pytree by their keys, and whether it is a node, not a leaf."""
+    import jax  # noqa: PLC0415
+
+    def is_inside(one: object) -> bool:
+        return one is not node
+
+    pairs, _ = jax.tree_util.tree_flatten_with_path(node, is_leaf=is_inside)
+    is_node = not (len(pairs) == 1 and not pairs[0][0])
+    return ({path[0]: child for path, child in pairs}, True) if is_node else ({}, False)
+
+
+def _described(node: Any, children: Mapping[Any, Any]) -> str:
+    """A container in words.
+
+    >>> _described([1, 2], {0: 1, 1: 2})
+    'a list of 2'
+    """
+    kind = type(node).__name__
+    if isinstance(node, dict):
+        return f"a {kind} of {_list([repr(key) for key in node])}" if node else f"an empty {kind}"
+    return f"a {kind} of {len(children)}" if isinstance(node, list | tuple) else f"a {kind}"
 
 
 def _list(names: Sequence[str]) -> str:

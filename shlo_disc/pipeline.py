@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from shlo_disc.analysis.formula import producers_of
 from shlo_disc.analysis.limits import limits
@@ -20,7 +20,15 @@ from shlo_disc.custom_calls import find_hook
 from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
 from shlo_disc.dynamic_ops.control import OUTLINED_WHILE, OutlinedAttrs
 from shlo_disc.dynamic_ops.program import Body, Op, Program
-from shlo_disc.exported import Signature, allow_empty, bind_platform, is_exported, read_exported
+from shlo_disc.exported import (
+    Signature,
+    allow_empty,
+    bind_platform,
+    deserialize,
+    is_exported,
+    looks_serialized,
+    read_exported,
+)
 from shlo_disc.expr.dim import Sym
 from shlo_disc.fusion.planners import FUSIONS
 from shlo_disc.gc_pause import gc_paused
@@ -35,7 +43,7 @@ from shlo_disc.kernels.groups import Context, Fuse, FusionPlan
 from shlo_disc.legalize.constraints import check_likely
 from shlo_disc.legalize.legalize import legalize
 from shlo_disc.options import CompileOptions, Hints
-from shlo_disc.parse.bytecode import read_program
+from shlo_disc.parse.bytecode import open_program, text_of
 from shlo_disc.parse.origins import naming_origins
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module
@@ -210,7 +218,11 @@ class _Generator:
 
 
 def _donated(program: Program, request: Request) -> frozenset[int]:
-    """The numbers of the program's parameters that a call may overwrite. Raises `ShloDiscError` for an unknown one."""
+    """The numbers of the program's parameters that a call may overwrite. Raises `ShloDiscError` for an unknown one.
+
+    Marks in the text are the exported function's and count for those who call that: they are used only if the caller
+    of shlo_disc asks for them.
+    """
     signature, count = request.signature, len(program.parameters)
     kept = tuple(range(count)) if signature is None else signature.kept
     leaves = count if signature is None else len(signature.names)
@@ -220,8 +232,9 @@ def _donated(program: Program, request: Request) -> frozenset[int]:
                 f"numbers of flat arguments, from 0 to {leaves - 1}" if leaves else "none: there are no arguments"
             )
             raise ShloDiscError(f"found the number {number} in donate, expected {expected}")
-    by_text = {k for k, parameter in enumerate(program.parameters) if parameter.is_donated}
-    return frozenset(by_text.union(k for k, leaf in enumerate(kept) if leaf in request.hints.donated))
+    if request.hints.donates_marked:
+        return frozenset(k for k, parameter in enumerate(program.parameters) if parameter.is_marked_donated)
+    return frozenset(k for k, leaf in enumerate(kept) if leaf in request.hints.donated)
 
 
 def _generate(
@@ -242,21 +255,22 @@ def compile_program(  # noqa: PLR0913 - what is known and wished of one program
     device: str | None = None,
     constraints: Sequence[str] = (),
     likely: Mapping[str, Sequence[int]] | None = None,
-    donate: Sequence[int] = (),
+    donate: Sequence[int] | Literal["marked"] = (),
     threads: int | None = None,
     options: CompileOptions | None = None,
 ) -> Compiled:
     """Compile a StableHLO program once, for every shape.
 
     Args:
-        program: a `jax.export.Exported` (of several platforms, the device's branches are used), StableHLO text, a path
-            to it, MLIR bytecode (read through jaxlib), or a `Module`.
+        program: a `jax.export.Exported` (of several platforms, the device's branches are used), what its `serialize`
+            returns, StableHLO text, MLIR bytecode (read through jaxlib), a path to any of these, or a `Module`.
         device: the name of a target ("cpu", "cuda"); None for the best one available: a GPU if CuPy finds one.
-        constraints: on sizes, beyond those of the export, in JAX's language: `"mod(b, 8) == 0"`, `"s <= 2*t"`. They
-            are used in proofs, and checked in every call.
+        constraints: on sizes, beyond those of the export, in JAX's language or Python's: `"b % 8 == 0"`, `"s <= 2*t"`.
+            They are used in proofs, and checked in every call.
         likely: usual values of sizes, `{"b": [1, 8], "s": [128]}`. They guide what is fused and how, and are never
             relied on.
-        donate: numbers of flat arguments whose memory a call may overwrite, beside those that the text marks
+        donate: numbers of flat arguments whose memory a call may overwrite, or "marked" for those that the program
+            marks, as `jax.jit(donate_argnums=...)` does; without this no argument is overwritten
             (docs/explanation/memory.md).
         threads: `CompileOptions.threads`.
         options: how to compile; None for all defaults.
@@ -322,9 +336,15 @@ def read_source(program: Any, platform: str, *, isolate: bool | None = None) -> 
         case Module():
             return print_module(program, locations=True), "<module>", None
         case bytearray() | memoryview():
-            return *read_program(bytes(cast("bytearray", program)), isolate=isolate is not False), None
+            return read_source(bytes(cast("bytearray", program)), platform, isolate=isolate)
         case str() | bytes() | os.PathLike():
-            return *read_program(cast("str", program), isolate=isolate is not False), None
+            found, name = open_program(cast("str", program))
+            if isinstance(found, str):
+                return found, name, None
+            if looks_serialized(found):
+                restored = deserialize(found, "" if isinstance(program, bytes) else name)
+                return read_source(restored, platform, isolate=isolate)
+            return text_of(found, name, isolate=isolate is not False), name, None
         case _:
             raise ArgumentTypeError(
                 f"found a program of type {type(program).__name__}, "

@@ -171,12 +171,12 @@ class LateUnbackedDim:
 class Parameter:
     """One argument of the program: the tensor (canonical shape), and its shape in raw sizes.
 
-    A raw size is a constant or the symbol of a `RawDim`. `is_donated`: the text lets a call overwrite its memory.
+    A raw size is a constant or the symbol of a `RawDim`. `is_marked_donated`: by the text, calls may overwrite it.
     """
 
     tensor: Tensor
     raw_shape: Shape
-    is_donated: bool = False
+    is_marked_donated: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

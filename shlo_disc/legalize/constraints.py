@@ -1,4 +1,4 @@
-"""The caller's constraints on sizes, in the language of JAX's symbolic constraints: `mod(b, 8) == 0`, `s <= 2*t`."""
+"""The caller's constraints on sizes, in the language of JAX's symbolic constraints or in Python's: `b % 8 == 0`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from shlo_disc.analysis.assumptions import Assumption
 from shlo_disc.diagnostics import ParseError, ShloDiscError, Source, Span
 from shlo_disc.dynamic_ops.program import Program, Relation
-from shlo_disc.expr.dim import Dim, const, maximum, minimum, product
+from shlo_disc.expr.dim import ZERO, Dim, Sym, const, maximum, minimum, of, product
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,16 +23,19 @@ class Constraint:
 def read_constraints(texts: Sequence[str], sizes: Mapping[str, Dim]) -> tuple[Constraint, ...]:
     """Parse constraints over named sizes.
 
-    `expression relation expression`: the relation is one of == >= <= > <, an expression has integers, names, + - *,
-    `^` with a constant, parentheses, and `floordiv(a, b)`, `mod(a, b)`, `max(a, …)`, `min(a, …)`, `non_negative(a)`.
+    `expression relation expression`: the relation is one of == >= <= > <, an expression has integers, names, + - * // %
+    with Python's precedence, `^` or `**` with a constant, parentheses, and `floordiv(a, b)`, `mod(a, b)`, `max(a, …)`,
+    `min(a, …)`, `non_negative(a)`. An equality may define one new name by a multiple of it, which later constraints may
+    use: `b == 8*k` says that 8 divides `b`, and `k` is `b // 8`.
 
     >>> from shlo_disc.expr.dim import symbol
     >>> (one,) = read_constraints(["s <= 2*t"], {"s": symbol("s"), "t": symbol("t")})
     >>> one.assumption.lhs, one.assumption.relation.value, one.assumption.rhs
     (s, '<=', 2*t)
     """
+    known = dict(sizes)
     return tuple(
-        _ConstraintParser(text, f"constraints[{number}]", sizes).constraint() for number, text in enumerate(texts)
+        [_ConstraintParser(text, f"constraints[{number}]", known).constraint() for number, text in enumerate(texts)]
     )
 
 
@@ -43,7 +46,7 @@ def read_size(text: str, sizes: Mapping[str, Dim]) -> Dim:
     >>> read_size("floordiv(2*s + 1, 2)", {"s": symbol("s")})
     (2*s + 1)//2
     """
-    return _ConstraintParser(text, "size", sizes).size()
+    return _ConstraintParser(text, "size", dict(sizes)).size()
 
 
 def check_likely(program: Program, likely: Sequence[tuple[str, Sequence[int]]]) -> None:
@@ -65,7 +68,9 @@ def _list(names: Mapping[str, Dim]) -> str:
     return ", ".join(names) or "it has none, all its shapes are fixed"
 
 
-_TOKEN = re.compile(r"\s*(?:(?P<number>\d+)|(?P<name>[^\W\d]\w*)|(?P<sign>==|>=|<=|[-+*^(),<>])|(?P<other>\S))")
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>\d+)|(?P<name>[^\W\d]\w*)|(?P<sign>==|>=|<=|\*\*|//|[-+*%^(),<>])|(?P<other>\S))"
+)
 _RELATIONS: Mapping[str, Relation] = {one.value: one for one in Relation if one is not Relation.NE}
 _END = "the end"
 _MOST_DIGITS, _LARGEST_EXPONENT, _MOST_NESTED = 18, 64, 80
@@ -79,9 +84,9 @@ class _Token:
 
 
 class _ConstraintParser:
-    """Recursive descent over one constraint."""
+    """Recursive descent over one constraint. A name that the constraint defines is added to `sizes`."""
 
-    def __init__(self, text: str, name: str, sizes: Mapping[str, Dim]) -> None:
+    def __init__(self, text: str, name: str, sizes: dict[str, Dim]) -> None:
         source = Source(name, text)
         self._text, self._sizes = text.strip(), sizes
         self._tokens = [
@@ -94,6 +99,7 @@ class _ConstraintParser:
         self._whole = Span(source, 0, len(text))
         self._at = 0
         self._depth = 0  # of parentheses, calls and signs
+        self._new = dict[str, _Token]()  # names that are no sizes, where they stand first
 
     def constraint(self) -> Constraint:
         lhs = self._sum()
@@ -102,17 +108,36 @@ class _ConstraintParser:
             raise self._unexpected(sign, "one of == >= <= > <")
         rhs = self._sum()
         self._expect_end()
+        if self._new:
+            lhs, rhs = self._divisible(_RELATIONS[sign.text], lhs - rhs), ZERO
         reason = f"the constraint '{self._text}'"
         return Constraint(Assumption(_RELATIONS[sign.text], lhs, rhs, reason, self._whole), self._text)
 
     def size(self) -> Dim:
         found = self._sum()
         self._expect_end()
+        for name, token in self._new.items():
+            raise self._unknown(name, token)
         return found
+
+    def _unknown(self, name: str, token: _Token) -> ParseError:
+        wanted = f"a size of the program ({_list(self._sizes)})"
+        return ParseError(f"expected {wanted}, found the unknown name '{name}'", token.span)
 
     def _expect_end(self) -> None:
         if (rest := self._next()).kind != "end":
             raise self._unexpected(rest, f"an operator or {_END}")
+
+    def _divisible(self, relation: Relation, difference: Dim) -> Dim:
+        """The remainder that is 0 if some integer, of a new name, makes `difference` 0; defines the name."""
+        (name, token), *others = self._new.items()
+        split = difference.linear(_unknown(name))
+        weight = None if split is None else split[0].constant
+        if relation is not Relation.EQ or others or split is None or weight is None or abs(weight) < 2:
+            raise self._unknown(name, token)
+        multiple = split[1] if weight < 0 else -split[1]  # abs(weight) times what has the name
+        self._sizes[name] = multiple // abs(weight)
+        return multiple % abs(weight)
 
     def _next(self) -> _Token:
         token = self._tokens[self._at]
@@ -136,7 +161,7 @@ class _ConstraintParser:
         return ParseError(f"expected {wanted}, found {found}", token.span)
 
     def _sum(self) -> Dim:
-        found = -self._product() if self._takes("-") else self._product()
+        found = self._product()
         while sign := self._takes("+", "-"):
             term = self._product()
             found = found + term if sign == "+" else found - term
@@ -144,13 +169,19 @@ class _ConstraintParser:
 
     def _product(self) -> Dim:
         found = self._power()
-        while self._takes("*"):
-            found *= self._power()
+        while sign := self._takes("*", "//", "%"):
+            operator = self._tokens[self._at - 1]
+            factor = self._power()
+            if sign == "*":
+                found *= factor
+            else:
+                _refuse_zero(operator, factor)
+                found = found // factor if sign == "//" else found % factor
         return found
 
     def _power(self) -> Dim:
         base = self._atom()
-        if self._takes("^") is None:
+        if self._takes("^", "**") is None:
             return base
         exponent = self._next()
         if exponent.kind != "number":
@@ -192,8 +223,8 @@ class _ConstraintParser:
             case "name", name if name in self._sizes:
                 return self._sizes[name]
             case "name", name:
-                wanted = f"a size of the program ({_list(self._sizes)})"
-                raise ParseError(f"expected {wanted}, found the unknown name '{name}'", token.span)
+                self._new.setdefault(name, token)
+                return of(_unknown(name))
             case _:
                 raise self._unexpected(token, "a number, a name or '('")
 
@@ -205,9 +236,19 @@ class _ConstraintParser:
         count, function = _FUNCTIONS[name.text]
         if count is not None and len(arguments) != count:
             raise ParseError(f"expected {count} arguments of {name.text}, found {len(arguments)}", name.span)
-        if name.text in {"floordiv", "mod"} and arguments[1].constant == 0:
-            raise ParseError(f"expected a divisor that is not 0 in {name.text}, found 0", name.span)
+        if name.text in {"floordiv", "mod"}:
+            _refuse_zero(name, arguments[1])
         return function(*arguments)
+
+
+def _unknown(name: str) -> Sym:
+    """A symbol that no program has, for a name while its constraint is read."""
+    return Sym(f"?{name}")
+
+
+def _refuse_zero(operator: _Token, divisor: Dim) -> None:
+    if divisor.constant == 0:
+        raise ParseError(f"expected a divisor that is not 0 in {operator.text}, found 0", operator.span)
 
 
 def _non_negative(x: Dim) -> Dim:

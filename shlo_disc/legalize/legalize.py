@@ -260,7 +260,9 @@ def _run(
     for dim in raw:
         own.setdefault(dim.argument, []).append(dim)
     parameters = tuple(
-        replace(_parameter(builder, k, value, own.get(k, ()), text.argument_names), is_donated=_is_donated(main, k))
+        replace(
+            _parameter(builder, k, value, own.get(k, ()), text.argument_names), is_marked_donated=_is_marked(main, k)
+        )
         for k, value in enumerate(main.body.arguments)
     )
     arithmetic = ShapeArithmetic(builder)
@@ -302,7 +304,7 @@ def _followed_by(turn: NextTurn, frame: Frame, returned: Sequence[Bound]) -> tup
     return (*carried, *frame.run(turn.condition))
 
 
-def _is_donated(main: ir.Function, k: int) -> bool:
+def _is_marked(main: ir.Function, k: int) -> bool:
     """Whether JAX's attributes let a call overwrite an argument (`jit(donate_argnums=...)`)."""
     if not main.argument_attributes:
         return False

@@ -30,8 +30,14 @@ def read_program(source: str | bytes | os.PathLike[str], *, isolate: bool = True
     separate process unless `isolate` is False. Raises `ParseError` for what is no program, `ShloDiscError` for a file
     that cannot be read.
     """
+    found, name = open_program(source)
+    return (text_of(found, name, isolate=isolate) if isinstance(found, bytes) else found), name
+
+
+def open_program(source: str | bytes | os.PathLike[str]) -> tuple[str | bytes, str]:
+    """Return the text, or the bytes of text or of bytecode, and a name for errors; raises like `read_program`."""
     if isinstance(source, bytes):
-        return _text_of(source, "<bytecode>", isolate=isolate), "<bytecode>"
+        return source, "<bytecode>"
     if isinstance(source, str) and ("\n" in source or "{" in source or not source.strip()):
         return _checked(source, "<string>"), "<string>"
     path = Path(source)
@@ -43,11 +49,11 @@ def read_program(source: str | bytes | os.PathLike[str], *, isolate: bool = True
         raise ShloDiscError(
             f"expected StableHLO text or the path of a file with it, found '{shown_path}': {reason}"
         ) from error
-    name = one_line(str(path))
-    return _text_of(data, name, isolate=isolate), name
+    return data, one_line(str(path))
 
 
-def _text_of(data: bytes, name: str, *, isolate: bool) -> str:
+def text_of(data: bytes, name: str, *, isolate: bool) -> str:
+    """The text that bytes hold, as text or as bytecode; raises like `read_program`."""
     if data.startswith(_MAGIC):
         return read_bytecode(data, name, isolate=isolate)
     try:

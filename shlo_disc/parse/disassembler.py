@@ -42,10 +42,11 @@ def disassemble(data: bytes) -> str:
     ir = cast("_Ir", importlib.import_module("jaxlib.mlir.ir"))
     chlo = cast("_Dialect", importlib.import_module("jaxlib.mlir.dialects.chlo"))
     stablehlo = cast("_StableHlo", importlib.import_module("jaxlib.mlir.dialects.stablehlo"))
+    sdy = cast("_Dialect", importlib.import_module("jaxlib.mlir.dialects.sdy"))  # JAX's exports have shardings
     importlib.import_module("jaxlib.mlir.dialects.func")
     with ir.Context() as context:
-        stablehlo.register_dialect(context)
-        chlo.register_dialect(context)
+        for dialect in (stablehlo, chlo, sdy):
+            dialect.register_dialect(context)
         module = stablehlo.deserialize_portable_artifact(context, data)
         return module.operation.get_asm(enable_debug_info=True)
 

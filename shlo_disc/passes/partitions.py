@@ -246,7 +246,7 @@ class _Partitioner:
         facts, parameters, raw = program.facts, list[Parameter](), list[RawDim]()
         for position, tensor in enumerate(taken):
             if (argument := self._arguments.get(tensor)) is not None:
-                parameters.append(replace(program.parameters[argument], is_donated=False))
+                parameters.append(replace(program.parameters[argument], is_marked_donated=False))
                 raw += [RawDim(r.symbol, position, r.axis) for r in program.raw_dims if r.argument == argument]
                 continue
             sizes = list[Dim]()

@@ -115,11 +115,26 @@ def check_sizes(artifact: Artifact, shapes: Mapping[int, tuple[int, ...]], bound
                 what = "bound as the size" if one in bound else "the size"
                 reason = f", {what} {wanted} of {artifact.arguments[one].name}, dim {dim}"
             if size != expected:
+                is_static = not any(isinstance(n, str) for one in artifact.arguments for n in one.shape)
+                mend = _how_to_make_dynamic(argument, axis) if is_static else ""
                 raise RuntimeShapeError(
                     f"{argument.name}, dim {axis}: "
                     f"found size {size}, expected {expected}{reason}\n"
-                    f"  found shape {show_shape(shape)}, expected {show_shape(argument.shape)}"
+                    f"  found shape {show_shape(shape)}, expected {show_shape(argument.shape)}{mend}"
                 )
+
+
+def _how_to_make_dynamic(argument: Argument, axis: int) -> str:
+    """How to get a program that takes any size here, in place of one whose sizes are all fixed."""
+    line = "\n  help: all sizes of this program are fixed; "
+    if not argument.name.startswith(("args", "kwargs")):  # an argument of a text
+        return f"{line}write ? in the types of all values that change with this one"
+    shape = show_shape((*argument.shape[:axis], "b", *argument.shape[axis + 1 :]))
+    return (
+        f"{line}export it with a symbolic one:\n"
+        f"    (b,) = jax.export.symbolic_shape('b')\n"
+        f"    {argument.name} = jax.ShapeDtypeStruct({shape}, {argument.dtype!r})"
+    )
 
 
 def show_shape(shape: tuple[int | str, ...]) -> str:

@@ -74,20 +74,42 @@ def as_numpy(array: object) -> Array:
         case "other":
             if hasattr(array, "__array_interface__") or hasattr(array, "__array__"):
                 return np.asarray(array)
+            several = isinstance(array, list | tuple)
+            mend = "\n  help: make an array of it, for example with numpy.asarray" if several else ""
             raise ArgumentTypeError(
-                f"found {type(array).__name__}, expected a NumPy, JAX or DLPack array, or a number for rank 0"
+                f"found {type(array).__name__}, expected a NumPy, JAX or DLPack array, or a number for rank 0{mend}"
             )
 
 
 def _without_value(array: object) -> str:
     """Why an object of JAX that is no array cannot be an argument."""
     name = type(array).__name__
-    found = f"found {name}, expected an array with a value"
     if name.endswith("Tracer"):
-        return f"{found}\n  help: inside jax.jit call run.as_jax(), which cannot be differentiated"
+        return _traced(name)
+    found = f"found {name}, expected an array with a value"
     if name == "PRNGKeyArray":
         return f"{found}\n  help: take the data of a random key with jax.random.key_data"
     return found
+
+
+def _traced(name: str) -> str:
+    """What a tracer is, and what to do: the only place that says how a program is called in a function of JAX."""
+    return (
+        f"found {name}, which stands for an array while JAX traces a function (jax.jit, jax.grad, jax.vmap), "
+        "expected an array with a value\n"
+        "  help: call run.as_jax() there, or use shlo_disc.jit, whose functions JAX can also differentiate"
+    )
+
+
+def unreadable(array: object, error: Exception, help_: str = "") -> ArgumentTypeError:
+    """The error for an array whose library does not export it by DLPack."""
+    if getattr(array, "requires_grad", False) is True:  # of Torch
+        return ArgumentTypeError(
+            f"found {type(array).__name__} that requires a gradient, expected one without: "
+            "a compiled program computes no gradients of its arguments\n"
+            "  help: pass what its .detach() returns"
+        )
+    return ArgumentTypeError(f"found {type(array).__name__} that cannot be read by DLPack ({error}){help_}")
 
 
 def to_jax(arrays: Sequence[Array], *, weak: bool = False) -> tuple[object, ...]:
@@ -127,10 +149,8 @@ def _from_dlpack(array: DLPackArray) -> Array:
     try:
         return np.from_dlpack(cast("Any", array))
     except (BufferError, RuntimeError, TypeError) as error:
-        raise ArgumentTypeError(
-            f"found {type(array).__name__} that NumPy cannot read by DLPack ({error})\n"
-            "  help: hand over a NumPy array; ml_dtypes has the types that NumPy lacks"
-        ) from error
+        mend = "\n  help: hand over a NumPy array; ml_dtypes has the types that NumPy lacks"
+        raise unreadable(array, error, mend) from error
 
 
 @lru_cache(maxsize=256)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -17,7 +18,6 @@ import shlo_disc
 from shlo_disc import ArgumentTypeError, RuntimeShapeError
 from tests.api.programs import compiled, counted, dims, spec, zeros
 
-OTHER = "the arguments have another structure than those of the exported function\n"
 W, C, X = counted(4, 3), counted(3), counted(2, 4)
 
 
@@ -26,56 +26,6 @@ def affine() -> shlo_disc.Compiled:
     """X [b, s] @ w [s, 3] + c [3]."""
     b, s = dims("b, s")
     return compiled(lambda p, x: x @ p["w"] + p["c"], {"w": spec(s, 3), "c": spec(3)}, spec(b, s))
-
-
-@pytest.fixture(scope="module")
-def pairs() -> shlo_disc.Compiled:
-    """A tuple of two, and a keyword."""
-    b, s = dims("b, s")
-    return compiled(lambda x, *, k: (x[0] * k, x[1]), (spec(b), spec(s)), k=spec())
-
-
-STRUCTURES = {
-    "missing leaf": (({"w": W}, X), "  missing: args[0]['c']"),
-    "extra leaf": (({"w": W, "c": C, "d": C}, X), "  extra: args[0]['d']"),
-    "renamed leaf": (({"W": W, "c": C}, X), "  missing: args[0]['w']\n  extra: args[0]['W']"),
-    "missing argument": (({"w": W, "c": C},), "  missing: args[1]"),
-    "extra argument": (({"w": W, "c": C}, X, X, X), "  extra: args[2], args[3]"),
-    "no arguments": ((), "  missing: args[0]['c'], args[0]['w'], args[1]"),
-    "none": (({"w": W, "c": None}, X), "  missing: args[0]['c']"),
-    "nested too deep": (({"w": W, "c": (C,)}, X), "  missing: args[0]['c']\n  extra: args[0]['c'][0]"),
-    "many": (
-        ({"w": W, "c": [C] * 10}, X),
-        "  missing: args[0]['c']\n  extra: "
-        + ", ".join(f"args[0]['c'][{k}]" for k in range(8))
-        + " and 2 more",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", STRUCTURES)
-def test_another_structure(case: str, affine: shlo_disc.Compiled) -> None:
-    arguments, message = STRUCTURES[case]
-    with pytest.raises(ArgumentTypeError) as caught:
-        affine(*arguments)
-    assert str(caught.value) == OTHER + message
-
-
-def test_a_keyword_for_a_positional_argument(affine: shlo_disc.Compiled, pairs: shlo_disc.Compiled) -> None:
-    with pytest.raises(ArgumentTypeError) as caught:
-        affine({"w": W, "c": C}, x=X)
-    assert str(caught.value) == f"{OTHER}  missing: args[1]\n  extra: kwargs['x']"
-    with pytest.raises(ArgumentTypeError) as caught:
-        pairs((C, C))
-    assert str(caught.value) == f"{OTHER}  missing: kwargs['k']"
-
-
-def test_a_list_for_a_tuple(pairs: shlo_disc.Compiled) -> None:
-    with pytest.raises(ArgumentTypeError) as caught:
-        pairs([C, C], k=1.0)
-    assert str(caught.value) == (
-        f"{OTHER}  found PyTreeDef((([*, *],), {{'k': *}}))\n  expected PyTreeDef((((*, *),), {{'k': *}}))"
-    )
 
 
 ARRAYS: dict[str, tuple[type[Exception], Any, str]] = {
@@ -130,6 +80,37 @@ def test_another_array(case: str, affine: shlo_disc.Compiled) -> None:
     np.testing.assert_array_equal(before, kept)
     np.testing.assert_allclose(affine({"w": W, "c": C}, X), X @ W + C)  # and the next call is as good as ever
     assert affine.stats.calls == calls + 2
+
+
+def test_a_program_of_fixed_sizes_says_how_to_export_symbolic_ones() -> None:
+    run = compiled(lambda p, x: x @ p["w"], {"w": spec(4, 3)}, spec(2, 4))
+    with pytest.raises(RuntimeShapeError) as caught:
+        run({"w": W}, zeros(7, 4))
+    assert str(caught.value) == (
+        "args[1], dim 0: found size 7, expected 2\n"
+        "  found shape (7, 4), expected (2, 4)\n"
+        "  help: all sizes of this program are fixed; export it with a symbolic one:\n"
+        "    (b,) = jax.export.symbolic_shape('b')\n"
+        "    args[1] = jax.ShapeDtypeStruct((b, 4), 'float32')"
+    )
+    code = "\n".join(line.strip().replace("args[1] =", "given =") for line in str(caught.value).splitlines()[-2:])
+    names: dict[str, Any] = {"jax": jax}
+    exec(code, names)  # noqa: S102 - the lines that the message recommends
+    again = compiled(lambda p, x: x @ p["w"], {"w": spec(4, 3)}, names["given"])
+    np.testing.assert_allclose(again({"w": W}, zeros(7, 4)), zeros(7, 3))
+    with pytest.raises(RuntimeShapeError) as caught:
+        compiled(lambda x: x + 1, spec(3))(zeros(4))
+    assert str(caught.value).endswith("\n    args[0] = jax.ShapeDtypeStruct((b,), 'float32')")
+
+
+def test_a_text_of_fixed_sizes_says_where_sizes_may_change() -> None:
+    with pytest.raises(RuntimeShapeError) as caught:
+        shlo_disc.compile(TEXT.replace("?", "2"))(zeros(3, 3), C[:2])
+    assert str(caught.value) == (
+        "argument 0, dim 0: found size 3, expected 2\n"
+        "  found shape (3, 3), expected (2, 3)\n"
+        "  help: all sizes of this program are fixed; write ? in the types of all values that change with this one"
+    )
 
 
 def shape_error(run: shlo_disc.Compiled, *arguments: Any) -> str:
@@ -227,7 +208,8 @@ def test_flat_arguments_of_a_text() -> None:
         (
             ([zeros(2, 3)], C),
             {},
-            "argument 0: found list, expected a NumPy, JAX or DLPack array, or a number for rank 0",
+            "argument 0: found list, expected a NumPy, JAX or DLPack array, or a number for rank 0\n"
+            "  help: make an array of it, for example with numpy.asarray",
         ),
         ((), {"x": C, "y": C}, "found the keyword arguments x, y, expected positional ones only"),
     ):

@@ -11,6 +11,8 @@ from typing import Any, Literal
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import shlo_disc
 from shlo_disc.analysis.sizes import likely_points
@@ -42,6 +44,13 @@ def program() -> Any:
         ("max(s, t, 3) <= b", Relation.LE, maximum(S, T, 3), B),
         ("non_negative(s - t) == b*(s - 1)", Relation.EQ, maximum(S - T, 0), B * S - B),
         ("-s^2 + 3*(b) >= -4", Relation.GE, -S * S + 3 * B, 0 * B - 4),
+        ("-s**2 + b**3 >= 0", Relation.GE, B * B * B - S * S, 0 * B),
+        ("b % 8 == 0", Relation.EQ, B % 8, 0 * B),
+        ("b == 8*k", Relation.EQ, B % 8, 0 * B),
+        ("8*k == b", Relation.EQ, B % 8, 0 * B),
+        ("b - 4*k == 2*s + 1", Relation.EQ, (B - 2 * S - 1) % 4, 0 * B),
+        ("s + 7 * t // 8 % 3 >= b", Relation.GE, S + (7 * T) // 8 % 3, B),
+        ("-b // 8 - -s % 8 >= -t * 2", Relation.GE, (-B) // 8 - (-S) % 8, -2 * T),
     ],
 )  # fmt: skip
 def test_the_language(text: str, relation: Relation, lhs: object, rhs: object) -> None:
@@ -63,6 +72,14 @@ def test_the_language(text: str, relation: Relation, lhs: object, rhs: object) -
         ("mod(s, 0) == 0", "constraints[0]:1:1: error: expected a divisor that is not 0 in mod, found 0\n"
          "  mod(s, 0) == 0\n  ^^^"),
         ("(s + 1 == 2", "constraints[0]:1:8: error: expected ')', found '=='\n  (s + 1 == 2\n         ^^"),
+        ("s % (2 - 2) == 0", "constraints[0]:1:3: error: expected a divisor that is not 0 in %, found 0\n"
+         "  s % (2 - 2) == 0\n    ^"),
+        ("s // 0 == 0", "constraints[0]:1:3: error: expected a divisor that is not 0 in //, found 0\n"
+         "  s // 0 == 0\n    ^^"),
+        *[(f"s {rest}", f"constraints[0]:1:{at}: error: expected a size of the program (b, s, t), found the unknown "
+           f"name 'k'\n  s {rest}\n{' ' * (at + 1)}^")
+          for rest, at in [(">= 2*k", 8), ("== k", 6), ("== 2*k*t", 8), ("== 2*k + mod(k, 2)", 8),
+                           ("== 2*k + 3*n", 8)]],
         ("s^t >= 2", "constraints[0]:1:3: error: expected a number as the exponent, found 't'\n  s^t >= 2\n    ^"),
     ],
 )  # fmt: skip
@@ -88,6 +105,36 @@ def test_every_call_is_checked() -> None:
     ]
 
 
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["*", "//", "%", "+", "-"]), st.integers(1, 9) | st.sampled_from("bst")), max_size=4
+    ),
+    st.fixed_dictionaries({name: st.integers(1, 30) for name in "bst"}),
+)
+def test_operators_are_those_of_python(steps: list[tuple[str, int | str]], sizes: dict[str, int]) -> None:
+    text = "-b" + "".join(f" {sign} {operand}" for sign, operand in steps)
+    (found,) = read_constraints([f"{text} >= 0"], SIZES)
+    value = found.assumption.lhs.evaluate({Sym(name): size for name, size in sizes.items()})
+    assert value == eval(text, {}, sizes)  # noqa: S307 - the oracle, of a text that was just made
+
+
+def test_a_name_that_an_equality_defines_is_used_by_later_ones() -> None:
+    run = shlo_disc.compile(program(), constraints=["b == 8*k", "t <= k + 1"])
+    np.testing.assert_array_equal(run(counted(16, 4), counted(3))[1], counted(3) * 2)
+    with pytest.raises(shlo_disc.RuntimeShapeError) as caught:
+        run(counted(12, 4), counted(3))
+    assert str(caught.value).splitlines()[:2] == [
+        "the constraint 'b == 8*k' does not hold",
+        "  found b % 8 = 4, expected == 0",
+    ]
+    with pytest.raises(shlo_disc.RuntimeShapeError) as caught:
+        run(counted(16, 4), counted(4))
+    assert str(caught.value).splitlines()[:2] == [
+        "the constraint 't <= k + 1' does not hold",
+        "  found t = 4, expected <= b // 8 + 1 = 3",
+    ]
+
+
 @pytest.mark.parametrize("driver", ["c", "vm"])
 @pytest.mark.parametrize(
     ("constraint", "found"),
@@ -101,6 +148,8 @@ def test_every_call_is_checked() -> None:
         ("2*t > s", "2*t = 4, expected > s = 4"),
         ("64 >= b", "b = 72, expected <= 64"),
         ("floordiv(b, 8) == 8", "b // 8 = 9, expected == 8"),
+        ("b // 8 == 8", "b // 8 = 9, expected == 8"),
+        ("b % 16 == 0", "b % 16 = 8, expected == 0"),
     ],
 )
 def test_a_broken_constraint_reads_as_it_is_written(constraint: str, found: str, driver: Literal["c", "vm"]) -> None:

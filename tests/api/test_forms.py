@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,50 @@ def test_all_forms_of_a_program_do_the_same(form: str, doubled: Any, tmp_path: P
     result = run(X)
     assert isinstance(result, tuple)
     np.testing.assert_array_equal(result[0], X * 2)
+
+
+@pytest.mark.parametrize("form", ["bytes", "bytearray", "memoryview", "str path", "path"])
+def test_a_serialized_export_is_called_like_its_function(form: str, tmp_path: Path) -> None:
+    (b,) = dims("b")
+    program = exported(lambda p, *, x: {"y": p["w"] * x}, {"w": spec(b)}, x=spec(b))
+    data, file = bytes(program.serialize()), tmp_path / "program.bin"
+    file.write_bytes(data)
+    forms: dict[str, Any] = {
+        "bytes": data,
+        "bytearray": bytearray(data),
+        "memoryview": memoryview(data),
+        "str path": str(file),
+        "path": file,
+    }
+    run = shlo_disc.compile(forms[form])
+    for size in (1, 2, 7, 8):
+        x = counted(size)
+        np.testing.assert_array_equal(run({"w": x + 1}, x=x)["y"], (x + 1) * x)
+
+
+def test_a_damaged_serialized_export_is_refused(doubled: Any, tmp_path: Path) -> None:
+    data = bytes(doubled.serialize())
+    start = data.index(b"ML\xefR")
+    damaged = data[: start + 4] + bytes(byte ^ 0xFF for byte in data[start + 4 : start + 400]) + data[start + 400 :]
+    for cut in (data[4 : start + 40], data[start - 40 :], damaged):
+        with pytest.raises(shlo_disc.ShloDiscError) as caught:
+            shlo_disc.compile(cut)
+        assert not isinstance(caught.value, shlo_disc.InternalError)
+    path = tmp_path / "program.bin"
+    path.write_bytes(data[4 : start + 40])
+    with pytest.raises(shlo_disc.ShloDiscError) as caught:
+        shlo_disc.compile(path)
+    assert str(caught.value).startswith(f"{path}: expected a serialized jax.export.Exported, found other bytes (")
+
+
+def test_a_serialized_export_without_flatbuffers_says_what_to_install(
+    doubled: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = bytes(doubled.serialize())
+    monkeypatch.delitem(sys.modules, "jax._src.export.serialization")
+    monkeypatch.setitem(sys.modules, "flatbuffers", None)
+    with pytest.raises(shlo_disc.ShloDiscError, match=r"with flatbuffers, .*: pip install 'shlo-disc\[jax\]'$"):
+        shlo_disc.compile(data)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +208,7 @@ def test_a_missing_compiler_is_named(doubled: Any) -> None:
     ("known", "message"),
     [
         ({"donate": 0}, "found donate = 0, expected several whole numbers such as [1, 8]"),
-        ({"donate": "0"}, "found donate = '0', expected several whole numbers such as [1, 8]"),
+        ({"donate": "0"}, "found donate = '0', expected numbers of flat arguments such as [0, 2], or 'marked'"),
         ({"likely": {"b": 8}}, "found likely b = 8, expected several whole numbers such as [1, 8]"),
         ({"likely": {"b": [0.5]}}, "found a value of likely b = 0.5, expected a whole number"),
         ({"constraints": "b <= 8"}, "found constraints 'b <= 8', expected several such as ['b <= 8']"),

@@ -152,17 +152,55 @@ def test_what_overlaps_another_argument_is_copied() -> None:
         raw[...] = old
 
 
-def test_the_text_donates() -> None:
+MARK = "tf.aliasing_output = 0 : i32"
+
+
+def marked() -> Any:
+    """An export whose text marks the second argument as donated."""
+
     def step(x: jax.Array, y: jax.Array) -> jax.Array:
         return x * 2 + y
 
     spec = jax.ShapeDtypeStruct(export.symbolic_shape("b, 4"), np.float32)
     program = export.export(jax.jit(step, donate_argnums=(1,)), platforms=["cpu"])(spec, spec)
-    run = shlo_disc.compile(program, device="cpu", options=FAST)
-    assert donations(run) == (Donation(1, 0),)
+    assert MARK in program.mlir_module()
+    return program
+
+
+@pytest.mark.parametrize("form", ["export", "text", "text of a donor"])
+def test_marks_of_the_text_overwrite_nothing_by_surprise(form: str) -> None:
+    """Neither arrays of NumPy nor of JAX change, unless the caller of shlo_disc says so."""
+    program = marked()
     text = program.mlir_module()
-    donor = text.replace("jax.buffer_donor = true", "tf.aliasing_output = 0 : i32")
-    assert donations(shlo_disc.compile(donor, device="cpu", options=FAST)) == (Donation(1, 0),)
+    donor = text.replace(MARK, "jax.buffer_donor = true")
+    program = {"export": program, "text": text, "text of a donor": donor}[form]
+    plain, lent = (shlo_disc.compile(program, device="cpu", options=FAST, donate=d) for d in ((), "marked"))
+    assert (donations(plain), donations(lent)) == ((), (Donation(1, 0),))
+    for size in (1, 2, 7, 8):  # JAX's exports take no size of 0
+        x, y = np.full((size, 4), 3, np.float32), np.full((size, 4), 5, np.float32)
+        for _ in range(2):  # a new size by Python, a known one by C
+            for kind in (np.array, jnp.asarray):
+                given = kind(y)
+                _same(plain(kind(x), given), [x * 2 + y])
+                np.testing.assert_array_equal(given, y)
+        given = y.copy()
+        (found,) = jax.tree_util.tree_leaves(lent(x, given))
+        np.testing.assert_array_equal(found, x * 2 + y)
+        np.testing.assert_array_equal(given, found)  # the result took its memory
+        given = jnp.asarray(y)
+        _same(lent(x, given), [x * 2 + y])
+        np.testing.assert_array_equal(given, y)
+
+
+def test_a_marked_argument_is_bound() -> None:
+    y = np.ones((3, 4), np.float32)
+    run = shlo_disc.compile(marked(), device="cpu", options=FAST)
+    x = np.full((3, 4), 3, np.float32)
+    bound = run.bind(x)
+    np.testing.assert_array_equal(bound(y), x * 2 + y)
+    with pytest.raises(ShloDiscError, match=r"args\[1\]: found a donated argument"):
+        shlo_disc.compile(marked(), device="cpu", options=FAST, donate="marked").bind(x, y)
+    np.testing.assert_array_equal(run.bind(x, y)(), x * 2 + y)
 
 
 def test_leaves_that_the_program_drops_are_counted() -> None:

@@ -207,7 +207,8 @@ def test_a_tracer_is_refused(options: CompileOptions) -> None:
         return run((x, W))[0]
 
     with pytest.raises(
-        ArgumentTypeError, match=r"^args\[0\]\['x'\]: found .*Tracer, expected an array with a value\n  help: "
+        ArgumentTypeError,
+        match=r"^args\[0\]\['x'\]: found .*Tracer, which .*, expected an array with a value\n  help: ",
     ):
         jax.jit(traced)(X)
 

@@ -25,7 +25,7 @@ from shlo_disc.runtime.cuda.matrices import open_libraries
 from shlo_disc.runtime.cuda.to_jax import JaxResults
 from shlo_disc.runtime.fourier import Transform
 from shlo_disc.runtime.host_calls import Callee
-from shlo_disc.runtime.interop import Array, as_numpy, kind_of
+from shlo_disc.runtime.interop import Array, as_numpy, kind_of, unreadable
 
 _HOST_DEVICES = frozenset({1, 3})  # DLDeviceType: CPU, CUDA host
 _SEEN = 4096  # JAX and CuPy arrays that are remembered
@@ -198,7 +198,7 @@ class Interop:
         try:
             view = dlpack.read(array, stream)
         except (BufferError, RuntimeError, TypeError) as error:
-            raise ArgumentTypeError(f"found {type(array).__name__} that cannot be read by DLPack ({error})") from error
+            raise unreadable(array, error) from error
         if not view.contiguous:
             return self._of_cupy(self.cupy.ascontiguousarray(self.cupy.from_dlpack(array)))
         return DeviceArray(view.pointer, view.shape, view.dtype, (array, view.capsule))
