@@ -77,6 +77,7 @@ class _Entry(ctypes.Structure):
         ("bound_bytes", POINTER(c_int64)),
         ("is_steady", c_int64),
         ("of_jax", c_int64),
+        ("no_weak", c_int64),
         ("host_call", c_void_p),
         ("begin", py_object),
         ("fail", py_object),
@@ -144,7 +145,7 @@ class Entry:
             len(donated), (_Donation * max(1, len(donated)))(*donated),
             words([donation_of.get(k, -1) for k in range(len(self._results))]),
             words([dtypes[k].itemsize for k in places]), words(bound_bytes),
-            program.is_steady, binding.of_jax, calls_back, _beginning(binding, program.owner), Session.raise_error,
+            program.is_steady, binding.of_jax, 0, calls_back, _beginning(binding, program.owner), Session.raise_error,
             calls, pointers([0] * _BUCKETS),
         )  # fmt: skip
         self._entry.kept = (binding, program)
@@ -210,9 +211,9 @@ class Entry:
                 self._name_types(plan)
 
     def return_jax(self, weak: Sequence[bool]) -> None:
-        """Return arrays of JAX from now on, whatever the arguments are; `weak`: which results have a weak type."""
+        """From now on return arrays of JAX, and take none of weak types; `weak`: which results have a weak type."""
         self._weak = tuple(weak)
-        self._entry.of_jax = 1
+        self._entry.of_jax = self._entry.no_weak = 1
         self.know_jax(type(to_jax((np.empty(0, np.float32),))[0]))
 
     def _name_types(self, plan: _EntryPlan) -> None:

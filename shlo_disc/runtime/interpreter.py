@@ -24,7 +24,7 @@ _FUNCTIONS = (  # the order of `ShloInterpreter` in interpreter.h
     "PyList_New", "PyList_Size", "PyList_GetItem", "PyList_SetItem",
     "PyDict_New", "PyDict_Size", "PyDict_GetItemWithError", "PyDict_SetItem",
     "PyCapsule_New", "PyCapsule_GetPointer", "PyCFunction_NewEx", "PyObject_Vectorcall",
-    "PyObject_GetBuffer", "PyBuffer_Release", "PyErr_Clear", "PyErr_Format",
+    "PyObject_GetBuffer", "PyBuffer_Release", "PyObject_GetAttr", "PyErr_Clear", "PyErr_Format",
     "PyEval_SaveThread", "PyEval_RestoreThread",
 )  # fmt: skip
 _NEW_ARRAY, _SET_BASE = 94, 282  # PyArray_NewFromDescr, PyArray_SetBaseObject
@@ -81,7 +81,7 @@ def _numpy_table() -> Any:
 def teach_jax(library: ctypes.PyDLL, kind: type) -> None:
     """Pass to the runtime library how JAX arrays are made. `kind` is their type."""
     put, _, sharding, devices = jax_put()
-    known = (kind, put, sharding, devices, False, True, ("enable_x64",))
+    known = (kind, put, sharding, devices, False, True, ("enable_x64",), sys.intern("weak_type"))
     _taught.append(known)
     library.shlo_know_jax((c_void_p * len(known))(*map(id, known)))
 

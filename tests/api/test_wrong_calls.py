@@ -145,7 +145,7 @@ def test_a_call_while_jax_traces(affine: shlo_disc.Compiled, transformation: Any
     assert re.fullmatch(
         r"args\[1\]: found \w+Tracer, which stands for an array while JAX traces a function "
         r"\(jax\.jit, jax\.grad, jax\.vmap\), expected an array with a value\n"
-        r"  help: call run.as_jax() there, or use shlo_disc.jit, whose functions JAX can also differentiate",
+        r"  help: call run\.as_jax\(\) there, or use shlo_disc\.jit, whose functions JAX can also differentiate",
         str(caught.value),
     )
 

@@ -59,7 +59,8 @@ struct ShloEntry {
   const int64_t* items;        // bytes of an element of each argument that a call brings
   const int64_t* bound_bytes;  // of each argument; 0 if it is not bound
   int64_t is_steady;  // the time of a call depends on its sizes alone
-  int64_t of_jax;     // a bound argument was a JAX array
+  int64_t of_jax;     // results are JAX arrays even if no argument is
+  int64_t no_weak;    // JAX arrays of weak types are none of the program's arguments
   // Null unless the program calls Python functions. `host_call`: an extra parameter of `run`. `begin`: takes the owners
   // of the call's memory and returns its session. `fail`: raises the error that ended a session.
   void* host_call;
@@ -76,7 +77,7 @@ struct ShloSignature {  // how the pytrees of a call map to arguments
 };
 
 struct ShloJax {  // batched_device_put(aval, sharding, [array], devices, committed, enable_x64=True)
-  ShloObject *array_type, *put, *sharding, *devices, *committed, *enable_x64, *keywords;
+  ShloObject *array_type, *put, *sharding, *devices, *committed, *enable_x64, *keywords, *weak_type;
 };
 
 }  // extern "C"
@@ -125,11 +126,19 @@ struct Call {
   int64_t buffers_held;
 };
 
+// Whether JAX lets the array's type give way to others in arithmetic, as that of a Python number.
+bool is_weak(ShloObject* array) {
+  ShloObject* found = python.get_attribute(array, jax.weak_type);
+  if (found == nullptr) return python.clear_error(), true;
+  python.decrease(found);  // True or False, which live on
+  return found != jax.committed;  // which is False
+}
+
 // Blocks until JAX has computed the array; holding the buffer keeps it alive, even if it is deleted or donated.
 bool read_buffer(Call& call, int64_t i) {
   const char* format = call.entry->formats[i];
   ShloBuffer* buffer = &call.buffers[call.buffers_held];
-  if (format == nullptr) return false;
+  if (format == nullptr || (call.entry->no_weak != 0 && is_weak(call.given[i]))) return false;
   if (python.get_buffer(call.given[i], buffer, kFormatAndShape) != 0) return python.clear_error(), false;
   call.buffers_held++;
   call.data[i] = static_cast<char*>(buffer->data);

@@ -41,6 +41,7 @@ struct ShloInterpreter {
   ShloObject* (*call)(ShloObject*, ShloObject* const*, size_t count, ShloObject* keywords);
   int32_t (*get_buffer)(ShloObject*, ShloBuffer*, int32_t flags);
   void (*release_buffer)(ShloBuffer*);
+  ShloObject* (*get_attribute)(ShloObject*, ShloObject* name);
   void (*clear_error)();
   ShloObject* (*raise)(ShloObject* type, const char* format, ...);  // PyErr_Format, which returns null
   void* (*save_thread)();
