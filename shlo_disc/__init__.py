@@ -1,29 +1,35 @@
 """shlo_disc: a dynamic-shape compiler for JAX and StableHLO. Compile once, run any shape."""
 
-from shlo_disc.compiled import Bound, Compiled
-from shlo_disc.custom_calls import register_custom_call
-from shlo_disc.diagnostics import (
-    ArgumentTypeError,
-    CacheWarning,
-    CompileError,
-    InternalError,
-    ParseError,
-    RuntimeShapeError,
-    ShapeError,
-    ShloDiscError,
-    ToolchainError,
-    UnsupportedOpError,
-    VerifyError,
-)
-from shlo_disc.ir.core import Module, Op, Value
-from shlo_disc.jit.function import JitFunction, jit
-from shlo_disc.options import CompileOptions
-from shlo_disc.parse.parser import parse_module as parse
-from shlo_disc.pipeline import compile_program as compile  # noqa: A004 - the name users expect
-from shlo_disc.rewriting import Build, remove_unused, rewrite
-from shlo_disc.schedules.tables import Schedules
-from shlo_disc.tuning import tune
-from shlo_disc.verify.ops import verify
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # for type checkers and editors; at run time `_HOMES` says the same
+    from shlo_disc.compiled import Bound, Compiled
+    from shlo_disc.custom_calls import register_custom_call
+    from shlo_disc.diagnostics import (
+        ArgumentTypeError,
+        CacheWarning,
+        CompileError,
+        InternalError,
+        ParseError,
+        RuntimeShapeError,
+        ShapeError,
+        ShloDiscError,
+        ToolchainError,
+        UnsupportedOpError,
+        VerifyError,
+    )
+    from shlo_disc.ir.core import Module, Op, Value
+    from shlo_disc.jit.function import JitFunction, jit
+    from shlo_disc.options import CompileOptions
+    from shlo_disc.parse.parser import parse_module as parse
+    from shlo_disc.pipeline import compile_program as compile  # noqa: A004 - the name users expect
+    from shlo_disc.rewriting import Build, remove_unused, rewrite
+    from shlo_disc.schedules.tables import Schedules
+    from shlo_disc.tuning import tune
+    from shlo_disc.verify.ops import verify
 
 __all__ = [
     "ArgumentTypeError",
@@ -55,3 +61,72 @@ __all__ = [
     "tune",
     "verify",
 ]
+
+# Where each public name comes from: its module, and what it is called there. `import shlo_disc` loads none of them; a
+# name is loaded when it is first read.
+_HOMES = {
+    "ArgumentTypeError": ("shlo_disc.diagnostics", "ArgumentTypeError"),
+    "Bound": ("shlo_disc.compiled", "Bound"),
+    "Build": ("shlo_disc.rewriting", "Build"),
+    "CacheWarning": ("shlo_disc.diagnostics", "CacheWarning"),
+    "CompileError": ("shlo_disc.diagnostics", "CompileError"),
+    "CompileOptions": ("shlo_disc.options", "CompileOptions"),
+    "Compiled": ("shlo_disc.compiled", "Compiled"),
+    "InternalError": ("shlo_disc.diagnostics", "InternalError"),
+    "JitFunction": ("shlo_disc.jit.function", "JitFunction"),
+    "Module": ("shlo_disc.ir.core", "Module"),
+    "Op": ("shlo_disc.ir.core", "Op"),
+    "ParseError": ("shlo_disc.diagnostics", "ParseError"),
+    "RuntimeShapeError": ("shlo_disc.diagnostics", "RuntimeShapeError"),
+    "Schedules": ("shlo_disc.schedules.tables", "Schedules"),
+    "ShapeError": ("shlo_disc.diagnostics", "ShapeError"),
+    "ShloDiscError": ("shlo_disc.diagnostics", "ShloDiscError"),
+    "ToolchainError": ("shlo_disc.diagnostics", "ToolchainError"),
+    "UnsupportedOpError": ("shlo_disc.diagnostics", "UnsupportedOpError"),
+    "Value": ("shlo_disc.ir.core", "Value"),
+    "VerifyError": ("shlo_disc.diagnostics", "VerifyError"),
+    "compile": ("shlo_disc.pipeline", "compile_program"),
+    "jit": ("shlo_disc.jit.function", "jit"),
+    "parse": ("shlo_disc.parse.parser", "parse_module"),
+    "register_custom_call": ("shlo_disc.custom_calls", "register_custom_call"),
+    "remove_unused": ("shlo_disc.rewriting", "remove_unused"),
+    "rewrite": ("shlo_disc.rewriting", "rewrite"),
+    "tune": ("shlo_disc.tuning", "tune"),
+    "verify": ("shlo_disc.verify.ops", "verify"),
+}
+
+
+class _Package(ModuleType):
+    """This package, in which the name of a public function stays that function's.
+
+    `jit`, `parse` and `verify` are functions here, and sub-packages too. When Python has imported a sub-package, it
+    stores it in this package under its name, in place of what is there. Imports themselves read `sys.modules`, not what
+    is stored; so a sub-package with a function's name is not stored at all, and `shlo_disc.parse(text)` works before,
+    during and after imports of `shlo_disc.parse.parser`, in any thread. Everything else that is assigned is stored,
+    such as what a test puts in place of a function.
+    """
+
+    _functions = frozenset({"jit", "parse", "verify"})  # in the class: reloaders empty the dictionary of a module
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in self._functions or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
+def _load(name: str) -> object:
+    """Load a public name, and keep it in the package: the next reader finds it there."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+    home, attribute = _HOMES[name]
+    return globals().setdefault(name, getattr(import_module(home), attribute))
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})
+
+
+if not TYPE_CHECKING:  # type checkers that see `__getattr__` (PEP 562) take misspelt names for names of this package
+    __getattr__ = _load

@@ -12,7 +12,6 @@ from typing import Any
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
 from shlo_disc.exported import Signature, SignaturePart
-from shlo_disc.report.page import write_page
 from shlo_disc.report.text import explain
 from shlo_disc.report_model import FactText
 from shlo_disc.runtime.binding import BoundMemory, check_same
@@ -212,6 +211,8 @@ class Compiled:
         Raises:
             OSError: it cannot be written.
         """
+        from shlo_disc.report.page import write_page  # noqa: PLC0415  few programs need it
+
         write_page(self._executable.artifact, Path(path))
 
     def facts(self) -> tuple[FactText, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shlo_disc.diagnostics import ShloDiscError
 
 HOST = "cpu"  # where Python functions run, unless they are registered for another target
-_names = list[str]()
+_names = [HOST, "cuda"]  # those of `targets.py`; names are checked before anything loads it
 
 
 def add_target_name(name: str) -> None:

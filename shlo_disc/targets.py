@@ -12,7 +12,6 @@ from shlo_disc.host.code_generator import CodeGenerator
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.backend import Backend
 from shlo_disc.runtime.cpu.backend import CpuBackend, known_scheduling
-from shlo_disc.runtime.cuda.backend import open_backend
 from shlo_disc.runtime.cuda.cupy_device import cuda_is_available
 from shlo_disc.schedules.tables import UNKNOWN, Scheduling
 from shlo_disc.target_names import HOST, add_target_name, check_target_name, remove_target_name, target_names
@@ -30,7 +29,8 @@ class Target:
         name: what users call it, as in `compile(..., device="cpu")`.
         platform: JAX's name for it, which picks the branches of exports for several platforms.
         generator: called when a program is compiled, so that modules of other targets are not imported.
-        open: the device of this machine. Raises `ToolchainError` if there is none.
+        open: the device of this machine. Raises `ToolchainError` if there is none. Called when a program is loaded, so
+            that the runtimes of other targets are not imported.
         is_present: whether programs that name no device may be compiled for it.
         version: distinguishes artifacts of different generators in the cache; None: artifacts are not cached.
         has_thread_pool: kernels are cut into tasks of a thread pool; `check` then tests other cuts, too.
@@ -48,7 +48,6 @@ class Target:
 
 
 _VERSION = ""  # the digest of this package, in the key of every artifact, suffices
-_targets = dict[str, Target]()
 
 
 def register_target(target: Target) -> None:
@@ -85,5 +84,16 @@ def _cuda() -> CodeGenerator:
     return CUDA
 
 
-register_target(Target(HOST, "cpu", _cpu, lambda _: CpuBackend(), lambda: True, _VERSION, True, known_scheduling))
-register_target(Target("cuda", "cuda", _cuda, open_backend, cuda_is_available, _VERSION))
+def _open_cuda(options: CompileOptions) -> Backend:
+    from shlo_disc.runtime.cuda.backend import open_backend  # noqa: PLC0415
+
+    return open_backend(options)
+
+
+_targets = {  # `target_names` has their names from the beginning
+    target.name: target
+    for target in (
+        Target(HOST, "cpu", _cpu, lambda _: CpuBackend(), lambda: True, _VERSION, True, known_scheduling),
+        Target("cuda", "cuda", _cuda, _open_cuda, cuda_is_available, _VERSION),
+    )
+}

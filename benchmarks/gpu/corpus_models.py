@@ -16,8 +16,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-import shlo_disc
 from benchmarks.gpu.section import Section, geometric_mean, wall_seconds
+from shlo_disc import compile as compile_program  # the compiler is loaded before the clock starts, as JAX is
 from tests.oracle import xla_executable
 
 CASES = (0, 3)  # of the four recorded shapes: XLA compiles each
@@ -52,7 +52,7 @@ def _model(section: Section, folder: Path) -> None:
     with np.load(folder / "params.npz") as params:
         weights: dict[int, Any] = {int(k[2:]): jax.device_put(params[k], device) for k in params.files}
     started = time.perf_counter()
-    run = shlo_disc.compile(text, device="cuda")
+    run = compile_program(text, device="cuda")
     compiled = time.perf_counter() - started
     for case in CASES:
         with np.load(folder / f"case{case}.npz") as recorded:

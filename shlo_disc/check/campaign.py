@@ -16,10 +16,10 @@ from traceback import format_exception
 from typing import TypeAlias
 
 from shlo_disc.boundary import boundary
-from shlo_disc.check import xla
 from shlo_disc.check.comparing import Tolerance
 from shlo_disc.check.generate.programs import generate_at
 from shlo_disc.check.judging import Judge
+from shlo_disc.check.names import xla_is_installed
 from shlo_disc.check.running import BuildConfig, Ways
 from shlo_disc.check.sampling import DISTRIBUTIONS
 from shlo_disc.check.session import TOGETHER, CheckPlan, CheckReport, Finding, check_random, save
@@ -107,7 +107,7 @@ class Summary:
 
 def family_of(seed: int) -> str:
     """The kind of a seed's programs: StableHLO text, or JAX functions where JAX is installed."""
-    return _FAMILIES[seed % _JAX_EVERY == _JAX_EVERY - 1 and xla.is_installed()]
+    return _FAMILIES[seed % _JAX_EVERY == _JAX_EVERY - 1 and xla_is_installed()]
 
 
 def made(seed: int, count: int | None = None) -> tuple[str, int]:
@@ -126,7 +126,7 @@ def ways_of(seed: int) -> tuple[str, ...]:
     ways = ["compiled", "vm", "divided", ("threads2", "threads3", "threads8")[seed // 2 % 3]]
     ways += ["donated"] if seed % 2 else []
     ways += ["unfused"] if seed % 4 == 0 else []
-    return (*ways, *(["xla"] if xla.is_installed() else []))
+    return (*ways, *(["xla"] if xla_is_installed() else []))
 
 
 def campaign(settings: Settings, show: Callable[[str, int, int], None], log: Path | None = None) -> Summary:

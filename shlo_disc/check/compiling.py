@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 from shlo_disc.artifact import Artifact
 from shlo_disc.check.calls import repeated, twice
 from shlo_disc.check.dividing import DividingPool
+from shlo_disc.check.names import POOLS
 from shlo_disc.ir.core import Module
 from shlo_disc.options import CompileOptions, Hints
 from shlo_disc.parse.printer import print_module
@@ -23,12 +24,7 @@ Run: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]  # from arrays to arra
 Prepare: TypeAlias = Callable[[Module], Run]
 
 _KEPT = 16
-_MOST_THREADS = 8
-# Threads that run a program compiled for `_MOST_THREADS` threads.
-POOLS: Mapping[str, int] = {"threads2": 2, "threads3": 3, "threads8": 8}
-# Ways that run the same kernels, or kernels of the same arithmetic: results have to be bit-identical.
-ALIKE = ("compiled", "vm", "divided", *POOLS, "donated")
-OTHERS = ("divided", *POOLS, "donated", "unfused")
+_MOST_THREADS = max(POOLS.values())
 
 
 @dataclass(frozen=True, slots=True)

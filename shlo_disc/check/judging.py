@@ -8,9 +8,9 @@ from typing import Literal
 
 from shlo_disc.check.case import Array, CheckedCall, taken
 from shlo_disc.check.comparing import FEW_RUNS, MANY_RUNS, Difference, Tolerance, compare, identical
-from shlo_disc.check.compiling import ALIKE
+from shlo_disc.check.names import ALIKE, REFERENCE
 from shlo_disc.check.rounding import NAN_SIGNS
-from shlo_disc.check.running import REFERENCE, Stop, Ways
+from shlo_disc.check.running import Stop, Ways
 from shlo_disc.ir.attributes import StringAttr, SymbolAttr
 from shlo_disc.ir.core import Module, Op, Value
 

@@ -15,6 +15,7 @@ from shlo_disc.check import xla
 from shlo_disc.check.compiling import BuildConfig, Prepare, Run, compiled_ways
 from shlo_disc.check.deviations import xla_deviation
 from shlo_disc.check.function_errors import Implementation
+from shlo_disc.check.names import xla_is_installed
 from shlo_disc.check.rounding import perturbed_runs
 from shlo_disc.diagnostics import CompileError, RuntimeShapeError, ToolchainError, UnsupportedOpError
 from shlo_disc.dynamic_ops.program import Program, Tensor
@@ -30,8 +31,6 @@ from shlo_disc.targets import target_named
 
 Array: TypeAlias = NDArray[Any]
 
-WAYS = ("compiled", "vm", "interpreter", "xla")  # the default of `check`
-REFERENCE = "interpreter"
 _KEPT = 24  # programs that are kept ready to run
 
 
@@ -222,4 +221,4 @@ def standard_ways(config: BuildConfig, *, fast_xla: bool = False) -> dict[str, P
         return xla.XlaRunner(print_module(plain), fast=fast_xla)
 
     ways = {**compiled_ways(config), "interpreter": interpreter}
-    return ways | ({"xla": by_xla} if xla.is_installed() else {})
+    return ways | ({"xla": by_xla} if xla_is_installed() else {})

@@ -16,8 +16,9 @@ import numpy as np
 
 from shlo_disc.check.case import Array, Change, CheckedCall, changed, observable
 from shlo_disc.check.judging import Failure, Judge
+from shlo_disc.check.names import REFERENCE
 from shlo_disc.check.resizing import smaller_sizes, static
-from shlo_disc.check.running import REFERENCE, Stop
+from shlo_disc.check.running import Stop
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.ir.attributes import DenseAttr, TensorType
 from shlo_disc.ir.core import Op, Value

@@ -11,7 +11,6 @@ that of `jax.jit` on the exported function.
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,11 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-
-
-def is_installed() -> bool:
-    """Whether JAX is installed."""
-    return importlib.util.find_spec("jax") is not None and importlib.util.find_spec("jaxlib") is not None
 
 
 def without_locations(text: str) -> str:

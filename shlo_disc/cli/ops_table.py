@@ -1,12 +1,15 @@
-"""Tabulate the ops of programs, and on which targets they run."""
+"""`python -m shlo_disc ops FILE…`: tabulate the ops of programs, and on which targets they run."""
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from shlo_disc.cli.output import give, say
+from shlo_disc.cli.programs import Programs
 from shlo_disc.cli.support import Support, find_support
 from shlo_disc.ir.core import Module
 from shlo_disc.target_names import target_names
@@ -28,6 +31,17 @@ class Row:
     uses: int
     runs: Mapping[str, int]
     reasons: tuple[str, ...]
+
+
+def run_ops(options: argparse.Namespace) -> int:
+    """Print the table, or JSON. Gives the exit code."""
+    programs = Programs(options.files)
+    reports = [report_on(name, module) for name, module in programs.verified()]
+    if options.json:
+        give(print_json(reports))
+    elif reports:
+        say(print_table(reports))
+    return programs.code
 
 
 def report_on(name: str, module: Module) -> OpsReport:

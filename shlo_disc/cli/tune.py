@@ -9,14 +9,6 @@ from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.tuning import tune
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
-    parser.add_argument("file", nargs="?", metavar="FILE", help="a program to tune too: text or MLIR bytecode")
-    parser.add_argument(
-        "--dim", action="append", default=[], metavar="NAME=FIRST:END", help="values of a size, such as s=1:129; repeat"
-    )
-
-
 def run_tune(options: argparse.Namespace) -> int:
     """Tune, and print what is known now. Gives the exit code."""
     try:

@@ -14,11 +14,6 @@ from shlo_disc.runtime.building.cache import open_cache
 from shlo_disc.runtime.building.toolchain import find_compiler
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
-    parser.add_argument("--compiler", metavar="NAME", help="a path, clang, gcc or zig (default: as compile takes it)")
-
-
 def run_warm(options: argparse.Namespace) -> int:
     """Fill the cache, and print how long it took. Gives the exit code."""
     chosen, started = CompileOptions(compiler=options.compiler), time.monotonic()

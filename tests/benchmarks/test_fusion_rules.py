@@ -22,7 +22,8 @@ from benchmarks.fusion_rules import PLANNERS, plan_bladedisc, plan_disc
 from shlo_disc.check.calls import twice
 from shlo_disc.check.compiling import BuildConfig, Prepare
 from shlo_disc.check.judging import Judge
-from shlo_disc.check.running import REFERENCE, InProcess, standard_ways
+from shlo_disc.check.names import REFERENCE
+from shlo_disc.check.running import InProcess, standard_ways
 from shlo_disc.check.session import TOGETHER, CheckPlan, fuzz
 from shlo_disc.compiled import Compiled, Runnable
 from shlo_disc.ir.core import Module

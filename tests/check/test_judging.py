@@ -11,7 +11,8 @@ import pytest
 
 from shlo_disc.check.case import Array, CheckedCall
 from shlo_disc.check.judging import Judge
-from shlo_disc.check.running import REFERENCE, Outcome
+from shlo_disc.check.names import REFERENCE
+from shlo_disc.check.running import Outcome
 from shlo_disc.parse.parser import parse_module
 
 pytestmark = pytest.mark.quick

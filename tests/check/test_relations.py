@@ -21,11 +21,12 @@ from jax import export, lax
 from shlo_disc import parse, verify
 from shlo_disc.check.calls import UnsteadyError, sharing, twice
 from shlo_disc.check.campaign import ways_of
-from shlo_disc.check.compiling import ALIKE, OTHERS, BuildConfig
+from shlo_disc.check.compiling import BuildConfig
 from shlo_disc.check.dividing import DividingPool
 from shlo_disc.check.generate.choices import RandomChoices
 from shlo_disc.check.generate.jax_programs import export_at, export_programs
 from shlo_disc.check.judging import Judge
+from shlo_disc.check.names import ALIKE, OTHERS
 from shlo_disc.check.running import InProcess, program_of, standard_ways
 from shlo_disc.check.session import CheckPlan, CheckReport, check
 from shlo_disc.check.thresholds import threshold_points, thresholds

@@ -120,6 +120,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
         "tests/codec/test_codec_sizes.py",
         "tests/runtime/cpu/test_vm.py",
     ),
+    "imports": ("tests/api/test_lazy_imports.py",),
     "user_text": ("tests/pipeline/test_user_text.py",),
     "launches": ("tests/runtime/cuda/test_launch_table.py", "tests/runtime/cuda/test_gpu_executable.py"),
 }

@@ -268,7 +268,7 @@ import os, resource, sys, warnings
 from pathlib import Path
 if (user := int(sys.argv[2])) and os.geteuid() == 0:
     os.setgroups([]); os.setgid(user); os.setuid(user)
-import numpy as np, shlo_disc
+import numpy as np, shlo_disc.pipeline  # the compiler: with a limit, Python might write half of its bytecode
 if limit := int(sys.argv[3]):
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 options = shlo_disc.CompileOptions(cache_dir=Path(sys.argv[1]), threads=1, optimize=0)

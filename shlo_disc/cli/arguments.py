@@ -1,0 +1,94 @@
+"""The commands and their options. It imports nothing of the compiler, so that `--help` answers at once."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from shlo_disc.check.names import KINDS, OTHERS, WAYS, xla_is_installed
+from shlo_disc.target_names import HOST, target_names
+
+
+def command_line() -> argparse.ArgumentParser:
+    """The parser of all arguments; `command` of what it parses is the name of the command."""
+    parser = argparse.ArgumentParser(
+        prog="python -m shlo_disc",
+        description="Look at StableHLO programs. Exit codes: 0 fine, 1 a program is refused, 2 a file cannot be read.",
+    )
+    names = "print|verify|ops|report|check|fuzz|tune|warm"
+    commands = parser.add_subparsers(dest="command", required=True, metavar=names)
+    printing = commands.add_parser("print", help="parse programs and print them as MLIR does")
+    printing.add_argument("--generic", action="store_true", help="every op in generic form")
+    printing.add_argument("--locations", action="store_true", help="with the places in the user's source")
+    verifying = commands.add_parser("verify", help="check programs against the StableHLO specification")
+    verifying.add_argument("--verbose", action="store_true", help="a line for each file that is fine, too")
+    tabulating = commands.add_parser("ops", help="count the ops, and say which of them run on which target")
+    tabulating.add_argument("--json", action="store_true", help="for other programs to read")
+    reporting = commands.add_parser("report", help="compile a program, and write a page about it for a browser")
+    reporting.add_argument("-o", "--output", default="report.html", metavar="PAGE", help="default: report.html")
+    reporting.add_argument("--device", choices=target_names(), default=HOST, help=f"default: {HOST}")
+    _add_options_of_check(
+        commands.add_parser("check", help="run a program in several ways, and shrink it where they differ")
+    )
+    _add_options_of_fuzz(commands.add_parser("fuzz", help="check random programs"))
+    tuning = commands.add_parser("tune", help="time the matrix products of this CPU, and those of a program")
+    tuning.add_argument("file", nargs="?", metavar="FILE", help="a program to tune too: text or MLIR bytecode")
+    tuning.add_argument(
+        "--dim", action="append", default=[], metavar="NAME=FIRST:END", help="values of a size, such as s=1:129; repeat"
+    )
+    warming = commands.add_parser("warm", help="compile once what no program changes")
+    warming.add_argument("--compiler", metavar="NAME", help="a path, clang, gcc or zig (default: as compile takes it)")
+    for command in (printing, verifying, tabulating, reporting):
+        command.add_argument("files", nargs="+", metavar="FILE", help="text or MLIR bytecode; - is the standard input")
+    return parser
+
+
+def _add_options_of_check(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="text, MLIR bytecode or a serialized jax.export; - reads text")
+    parser.add_argument("--shapes", default="", metavar='"b=0,1,2;s=5"', help="sizes to try, all combinations of them")
+    parser.add_argument("--random", type=int, default=6, metavar="N", help="else, N different sizes (default: 6)")
+    parser.add_argument("--seed", type=int, default=0, help="of random sizes and inputs (default: 0)")
+    parser.add_argument("--inputs", type=Path, metavar="NPZ", help="the arrays of one call, instead of random ones")
+    parser.add_argument(
+        "--numbers",
+        default=",".join(KINDS),
+        metavar="KINDS",
+        help=f"kinds of random inputs, of {', '.join(KINDS)} (default: all)",
+    )
+    _add_ways(parser)
+
+
+def _add_options_of_fuzz(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--count", type=int, metavar="N", help="random programs (default: 200, or no end)")
+    parser.add_argument("--seconds", type=float, metavar="S", help="begin no programs after so many seconds")
+    parser.add_argument("--random", type=int, default=4, metavar="N", help="sizes for each (default: 4)")
+    parser.add_argument("--seed", default="0", help="of the first programs, or `random` (default: 0)")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes (default: 1)")
+    parser.add_argument("--keep-going", action="store_true", help="go on after a failure, and tell of all at the end")
+    parser.add_argument("--log", type=Path, metavar="FILE", help="add a line of JSON for each module of programs")
+    parser.add_argument(
+        "--patience", type=float, default=1200.0, metavar="S", help="seconds for one module of programs (default: 1200)"
+    )
+    _add_ways(parser)
+    parser.set_defaults(against="", optimize=1, shrink=60.0, timeout=120.0)
+
+
+def _add_ways(parser: argparse.ArgumentParser) -> None:
+    """Declare how programs are run and compared."""
+    parser.add_argument(
+        "--against",
+        default=",".join(WAYS if xla_is_installed() else WAYS[:-1]),
+        metavar="WAYS",
+        help=f"which of {', '.join((*WAYS, *OTHERS))} are held against the interpreter (default of check: "
+        f"{', '.join(WAYS)}; of fuzz: all in turn)",
+    )
+    parser.add_argument("--tolerance", type=float, default=1.0, metavar="X", help="times the error that is allowed")
+    parser.add_argument("--atol", type=float, default=0.0, help="an absolute error that is allowed as well")
+    parser.add_argument("--optimize", type=int, choices=range(4), default=3, help="the C++ compiler's -O (default: 3)")
+    parser.add_argument("--compiler", metavar="CXX", help="a path, clang, gcc or zig (default: the best there is)")
+    parser.add_argument(
+        "--device", choices=target_names(), default=HOST, help=f"where compiled programs run (default: {HOST})"
+    )
+    parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds for one run (default: 60)")
+    parser.add_argument("--shrink", type=float, default=180.0, metavar="S", help="seconds for shrinking (default: 180)")
+    parser.add_argument("--out", type=Path, default=Path("check-failure"), metavar="DIR", help="for what fails")
