@@ -21,11 +21,11 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `_HOMES` says th
         UnsupportedOpError,
         VerifyError,
     )
+    from shlo_disc.front_door import compile  # noqa: A004 - the name users expect
     from shlo_disc.ir.core import Module, Op, Value
     from shlo_disc.jit.function import JitFunction, jit
     from shlo_disc.options import CompileOptions
     from shlo_disc.parse.parser import parse_module as parse
-    from shlo_disc.pipeline import compile_program as compile  # noqa: A004 - the name users expect
     from shlo_disc.rewriting import Build, remove_unused, rewrite
     from shlo_disc.schedules.tables import Schedules
     from shlo_disc.tuning import tune
@@ -85,7 +85,7 @@ _HOMES = {
     "UnsupportedOpError": ("shlo_disc.diagnostics", "UnsupportedOpError"),
     "Value": ("shlo_disc.ir.core", "Value"),
     "VerifyError": ("shlo_disc.diagnostics", "VerifyError"),
-    "compile": ("shlo_disc.pipeline", "compile_program"),
+    "compile": ("shlo_disc.front_door", "compile"),
     "jit": ("shlo_disc.jit.function", "jit"),
     "parse": ("shlo_disc.parse.parser", "parse_module"),
     "register_custom_call": ("shlo_disc.custom_calls", "register_custom_call"),

@@ -259,32 +259,7 @@ def compile_program(  # noqa: PLR0913 - what is known and wished of one program
     threads: int | None = None,
     options: CompileOptions | None = None,
 ) -> Compiled:
-    """Compile a StableHLO program once, for every shape.
-
-    Args:
-        program: a `jax.export.Exported` (of several platforms, the device's branches are used), what its `serialize`
-            returns, StableHLO text, MLIR bytecode (read through jaxlib), a path to any of these, or a `Module`.
-        device: the name of a target ("cpu", "cuda"); None for the best one available: a GPU if CuPy finds one.
-        constraints: on sizes, beyond those of the export, in JAX's language or Python's: `"b % 8 == 0"`, `"s <= 2*t"`.
-            They are used in proofs, and checked in every call.
-        likely: usual values of sizes, `{"b": [1, 8], "s": [128]}`. They guide what is fused and how, and are never
-            relied on.
-        donate: numbers of flat arguments whose memory a call may overwrite, or "marked" for those that the program
-            marks, as `jax.jit(donate_argnums=...)` does; without this no argument is overwritten
-            (docs/explanation/memory.md).
-        threads: `CompileOptions.threads`.
-        options: how to compile; None for all defaults.
-
-    Returns:
-        The program: called like the function that was exported or, from text, with flat arrays.
-
-    Raises:
-        ParseError: the text is not StableHLO; with line and column.
-        VerifyError: an op breaks a rule of the specification.
-        UnsupportedOpError: an op, or an element type, that the target does not have.
-        ShloDiscError: another invalid argument, such as an unknown device or constraint.
-        ToolchainError: a compiler is missing or fails or, for "cuda", a GPU or a library is missing.
-    """
+    """Compile StableHLO in any form; `shlo_disc.compile` also takes functions, and describes the arguments."""
     target = default_target() if device is None else target_named(device)
     options = read_options(options, threads)
     hints = read_hints(constraints, likely, donate)

@@ -47,7 +47,7 @@ class Call:
     @property
     def is_symbolic(self) -> bool:
         """Whether JAX traces with symbolic sizes."""
-        return any(not isinstance(size, int) for shape in self.shapes for size in shape)
+        return any(type(size) is not int for shape in self.shapes for size in shape)
 
     @property
     def is_plain(self) -> bool:
@@ -135,14 +135,13 @@ class Parameters:
         paths, _ = jax.tree_util.tree_flatten_with_path(call.dynamic)
         return tuple([self._leaf_name(path, call) for path, _ in paths])
 
-    def _leaf_name(self, path: tuple[Any, ...], call: Call) -> str:
+    def _leaf_name(self, path: Any, call: Call) -> str:
         jax = jax_module()
 
-        which, where, *rest = path
-        inner = one_line(jax.tree_util.keystr(tuple(rest)))
-        if which.idx == 1:
-            return f"{where.key}{inner}"
-        return f"{self.parameter(call.positions[where.idx])}{inner}"
+        inner = one_line(jax.tree_util.keystr(path[2:]))
+        if path[0].idx == 1:
+            return f"{path[1].key}{inner}"
+        return f"{self.parameter(call.positions[int(path[1].idx)])}{inner}"
 
     def parameter(self, position: int) -> str:
         """The name of a positional parameter."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -22,10 +21,10 @@ from shlo_disc.compiled import Compiled
 from shlo_disc.diagnostics import RuntimeShapeError
 from shlo_disc.expr.dim import Dim
 from shlo_disc.jit.abstraction import Abstraction, Shapes, SizeHistory, Sizes, fixed
+from shlo_disc.jit.constraint_text import keeps, names_in
 from shlo_disc.jit.leaves import LeafType
 from shlo_disc.jit.program import TracedProgram
 from shlo_disc.jit.same_trace import same_trace
-from shlo_disc.jit.shape_specs import RESERVED
 from shlo_disc.jit.tracing import Trace, Untraceable, trace
 
 log = logging.getLogger("shlo_disc")
@@ -122,7 +121,7 @@ class Family:
     def _trace(self, shapes: Abstraction, seen: Sequence[Sizes] = ()) -> Trace:
         one = self.structure
         names = set(shapes.names)
-        constraints = [text for text in one.constraints if _names(text) <= names]
+        constraints = [text for text in one.constraints if names_in(text) <= names]
         return trace(one.flat(), one.types, shapes, constraints, seen)
 
     def _new(self, shapes: Shapes) -> Variant:
@@ -145,8 +144,14 @@ class Family:
         numbers = fixed(shapes).shapes
         pairs = zip(self.structure.declared, numbers, strict=True)
         found = Abstraction(tuple([number if one is None else one for one, number in pairs]))
-        if found.solve(shapes) is None:
+        sizes = found.solve(shapes)
+        if sizes is None:
             raise RuntimeShapeError(_misfit(self.structure, shapes, found))
+        values = {one.name: size for one, size in sizes.items()}
+        for text in self.structure.constraints:
+            if names_in(text) <= values.keys() and not keeps(text, values):
+                known = ", ".join(f"{name} = {values[name]}" for name in sorted(names_in(text)))
+                raise RuntimeShapeError(f"{self.structure.name}: found {known}, expected {text}")
 
     def _traced(self, learned: SizeHistory, shapes: Shapes) -> tuple[Trace, str, tuple[str, ...]]:
         """Trace for the widest shapes that JAX can trace and this call fits; why, and which sizes are pinned."""
@@ -187,10 +192,6 @@ class Family:
         if found.holds(sizes) or same_trace(found.jaxpr, sizes, self._concrete_trace(shapes).jaxpr):
             return found
         return Untraceable(ValueError("at these sizes the function takes another path than at others"))
-
-
-def _names(constraint: str) -> set[str]:
-    return set(re.findall(r"[^\W\d]\w*", constraint)) - RESERVED
 
 
 def _likely_causes(error: Untraceable, wanted: Abstraction) -> list[Any]:

@@ -149,6 +149,11 @@ class JitFunction:
     def __repr__(self) -> str:
         return f"<shlo_disc.jit of {self._parameters.name}>"
 
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The Python function."""
+        return self._fun
+
     def prepare(self, *args: Any, **kwargs: Any) -> Compiled:
         """Compile ahead of the first call.
 

@@ -8,6 +8,7 @@ functions are. The converse does not hold: where the forms differ, one more prog
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -123,8 +124,8 @@ class _Form:
             return self._value(np.asarray(self._size(eqn.params["dim"]), aval.dtype))
         if len(eqn.outvars) != 1 or eqn.effects or not given or any(one[0] != "value" for one in given):
             return None
-        shape: Any = getattr(eqn.outvars[0].aval, "shape", None)
-        if shape is None or any(_is_symbolic(size) for size in shape) or int(np.prod(shape)) > _MOST_FOLDED:
+        shape: list[Any] | None = getattr(eqn.outvars[0].aval, "shape", None)
+        if shape is None or any(_is_symbolic(size) for size in shape) or math.prod(shape) > _MOST_FOLDED:
             return None
         if any(_is_jaxpr(x) or _is_symbolic(x) for x in eqn.params.values()):
             return None

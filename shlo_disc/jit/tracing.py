@@ -18,9 +18,10 @@ from typing import Any
 
 from shlo_disc.expr.dim import Dim, const, symbol
 from shlo_disc.jit.abstraction import Abstraction, Sizes
+from shlo_disc.jit.constraint_text import for_jax, keeps, names_in
 from shlo_disc.jit.jax_modules import jax_module
 from shlo_disc.jit.leaves import LeafType
-from shlo_disc.legalize.constraints import read_constraints, read_size
+from shlo_disc.legalize.constraints import read_size
 
 _COMPARISON = re.compile(r"Symbolic dimension comparison '(.+?)' (>=|<=|>|<) '(.+?)' is inconclusive")
 _REMAINDER = re.compile(r"(?:remainder|rest is|rest:?) (mod\(.*\))(?: should be 0|\s|$)")
@@ -50,8 +51,8 @@ class Trace:
 
     def allows(self, sizes: Sizes) -> bool:
         """Whether the sizes keep all constraints that the trace needs."""
-        named = {one.name: const(size) for one, size in sizes.items()}
-        return all(_is_true(one.assumption) for one in read_constraints(self.constraints, named))
+        values = _named(sizes)
+        return all(keeps(text, values) for text in self.constraints if names_in(text) <= values.keys())
 
 
 class FunctionError(Exception):
@@ -96,7 +97,7 @@ def trace(
         except Exception as error:  # a function may raise anything
             if not abstraction.symbols:
                 raise FunctionError(error) from error
-            wanted = _wanted(error, abstraction, seen)
+            wanted = _wanted(error, seen)
             if wanted is None or wanted in found or len(found) >= _MOST_CONSTRAINTS:
                 raise Untraceable(error) from error
             found.append(wanted)
@@ -108,7 +109,7 @@ def _trace(
     jax = jax_module()
     export = jax_module("jax.export")
 
-    scope = export.SymbolicScope(list(constraints))
+    scope = export.SymbolicScope(for_jax(constraints))
     specs = tuple(
         [_spec(jax, one, _sizes_of_jax(shape, scope)) for one, shape in zip(types, abstraction.shapes, strict=True)]
     )
@@ -167,7 +168,7 @@ def _spec(jax: Any, one: LeafType, shape: Sequence[Any]) -> Any:
     return jax.ShapeDtypeStruct(tuple(shape), one.dtype, weak_type=one.weak)
 
 
-def _wanted(error: Exception, abstraction: Abstraction, seen: Sequence[Sizes]) -> str | None:
+def _wanted(error: Exception, seen: Sequence[Sizes]) -> str | None:
     """The constraint that would let JAX go on: one that all sizes that were seen keep, else one that this call keeps.
 
     The sizes of this call are the first of those that were seen.
@@ -184,20 +185,12 @@ def _wanted(error: Exception, abstraction: Abstraction, seen: Sequence[Sizes]) -
         }[sign]
     elif found := _REMAINDER.search(text):
         candidates = [f"{found[1]} == 0"]
-    kept = [one for one in candidates if _keeps(one, seen[0], abstraction)]
-    return next((one for one in kept if all(_keeps(one, sizes, abstraction) for sizes in seen)), next(iter(kept), None))
+    kept = [one for one in candidates if keeps(one, _named(seen[0]))]
+    return next((one for one in kept if all(keeps(one, _named(sizes)) for sizes in seen)), next(iter(kept), None))
 
 
-def _keeps(constraint: str, sizes: Sizes, abstraction: Abstraction) -> bool:
-    named = {one.name: const(sizes[one]) for one in abstraction.symbols}
-    return all(_is_true(one.assumption) for one in read_constraints([constraint], named))
-
-
-def _is_true(assumption: Any) -> bool:
-    lhs, rhs = assumption.lhs.constant, assumption.rhs.constant
-    return {"==": lhs == rhs, ">=": lhs >= rhs, "<=": lhs <= rhs, ">": lhs > rhs, "<": lhs < rhs}[
-        assumption.relation.value
-    ]
+def _named(sizes: Sizes) -> dict[str, int]:
+    return {one.name: size for one, size in sizes.items()}
 
 
 # --- comparisons that JAX answers without a proof ---------------------------------------------------------------------

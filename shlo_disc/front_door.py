@@ -1,0 +1,176 @@
+"""`compile`: StableHLO in any form, or a function of JAX with the types of its arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from shlo_disc.compiled import Compiled
+from shlo_disc.diagnostics import ArgumentTypeError, ParseError, ShloDiscError, Source, Span
+from shlo_disc.jit.constraint_text import for_jax
+from shlo_disc.jit.function import JitFunction
+from shlo_disc.jit.jax_modules import SEQUENCES, jax_module
+from shlo_disc.jit.shape_specs import read_shape, size_name
+from shlo_disc.options import CompileOptions
+from shlo_disc.pipeline import compile_program
+from shlo_disc.targets import default_target, target_named
+
+_TYPE = re.compile(r"\s*(?P<dtype>[A-Za-z_]\w*)\s*\[(?P<shape>[^\[\]]*)\]\s*")
+_SHORT = {"f": "float", "i": "int", "u": "uint", "c": "complex", "bf": "bfloat"}
+
+
+def compile(  # noqa: A001, PLR0913 - the name users expect; what is known and wished of one program
+    program: Any,
+    *,
+    shapes: Any = None,
+    device: str | None = None,
+    constraints: Sequence[str] = (),
+    likely: Mapping[str, Sequence[int]] | None = None,
+    donate: Sequence[int] | Literal["marked"] = (),
+    threads: int | None = None,
+    options: CompileOptions | None = None,
+) -> Compiled:
+    """Compile a program once, for every shape.
+
+    Args:
+        program: a function of JAX, plain or of `jax.jit`, with `shapes`; a `jax.export.Exported` (of several platforms,
+            the device's branches are used), what its `serialize` returns, a `Lowered` of `jax.jit`, StableHLO text,
+            MLIR bytecode (read through jaxlib), a path to any of these, or a `Module`.
+        shapes: of a function's arguments: one text, `"f32[b, s, 256], i32[b]"`, with a type for each positional
+            argument, or a tuple of pytrees like the arguments, with texts, `jax.ShapeDtypeStruct` or arrays as leaves.
+            Names are sizes that may change.
+        device: the name of a target ("cpu", "cuda"); None for the best one available: a GPU if CuPy finds one.
+        constraints: on sizes, beyond those of the export, in JAX's language or Python's: `"b % 8 == 0"`, `"s <= 2*t"`.
+            They are used in proofs, and checked in every call.
+        likely: usual values of sizes, `{"b": [1, 8], "s": [128]}`. They guide what is fused and how, and are never
+            relied on.
+        donate: numbers of flat arguments whose memory a call may overwrite, or "marked" for those that the program
+            marks, as `jax.jit(donate_argnums=...)` does; without this no argument is overwritten
+            (docs/explanation/memory.md).
+        threads: `CompileOptions.threads`.
+        options: how to compile; None for all defaults.
+
+    Returns:
+        The program: called like the function or, from text, with flat arrays.
+
+    Raises:
+        ParseError: the text is not StableHLO, with line and column; or a shape is not in its language.
+        VerifyError: an op breaks a rule of the specification.
+        UnsupportedOpError: an op, or an element type, that the target does not have.
+        ShloDiscError: another invalid argument, such as an unknown device or constraint.
+        ToolchainError: a compiler is missing or fails or, for "cuda", a GPU or a library is missing.
+    """
+    if _is_lowered(program):
+        program = _text_of_lowered(program, shapes)
+    elif callable(program):
+        program, constraints = _export(program, shapes, constraints, device), ()  # the export has them
+    elif shapes is not None:
+        raise ShloDiscError(
+            f"found shapes beside a program of type {type(program).__name__}, which has its own\n"
+            "  help: pass the function itself, or the program without shapes"
+        )
+    return compile_program(
+        program, device=device, constraints=constraints, likely=likely, donate=donate, threads=threads, options=options
+    )
+
+
+def _is_lowered(program: Any) -> bool:
+    return type(program).__name__ == "Lowered" and hasattr(program, "as_text")
+
+
+def _text_of_lowered(program: Any, shapes: Any) -> str:
+    if shapes is not None:
+        raise ShloDiscError(
+            "found shapes beside a Lowered of jax.jit, whose sizes are numbers already\n"
+            "  help: pass the function itself with these shapes"
+        )
+    return str(program.as_text())
+
+
+def _export(function: Any, shapes: Any, constraints: Sequence[str], device: str | None) -> Any:
+    """Export a function of JAX. Raises what the function itself raises."""
+    if shapes is None:
+        raise ArgumentTypeError(
+            "found a function without the types of its arguments\n"
+            '  help: pass them, as in compile(function, shapes="f32[b, s, 256], i32[b]"); '
+            "or use shlo_disc.jit(function), which learns them from calls"
+        )
+    export = jax_module("jax.export")
+    target = default_target() if device is None else target_named(device)
+    jitted = _jitted(function)
+    scope = export.SymbolicScope(for_jax(constraints))
+    return export.export(jitted, platforms=(target.platform,))(*_specs(shapes, scope))
+
+
+def _jitted(function: Any) -> Any:
+    """A function of `jax.jit`."""
+    plain: Any = function.function if isinstance(function, JitFunction) else function
+    return plain if hasattr(plain, "lower") else jax_module().jit(plain)
+
+
+def _specs(shapes: Any, scope: Any) -> tuple[Any, ...]:
+    """JAX's types of all positional arguments."""
+    jax = jax_module()
+    if isinstance(shapes, str):
+        return tuple(_read_types(shapes, scope, "args"))
+    if not isinstance(shapes, SEQUENCES):
+        raise ShloDiscError(
+            f"found shapes of type {type(shapes).__name__}, expected a text such as 'f32[b, 256], i32[b]', "
+            "or a tuple with a pytree for each argument"
+        )
+    flat, tree = jax.tree_util.tree_flatten_with_path(tuple(shapes))
+    return tree.unflatten([_spec(leaf, scope, jax.tree_util.keystr(path)) for path, leaf in flat])
+
+
+def _spec(leaf: Any, scope: Any, place: str) -> Any:
+    if isinstance(leaf, str):
+        found = _read_types(leaf, scope, place)
+        if len(found) != 1:
+            raise ShloDiscError(f"shapes{place}: found {leaf!r}, expected one type such as 'f32[b, 256]'")
+        return found[0]
+    if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
+        return jax_module().ShapeDtypeStruct(leaf.shape, leaf.dtype)
+    raise ShloDiscError(
+        f"shapes{place}: found {type(leaf).__name__}, expected a text such as 'f32[b, 256]', a jax.ShapeDtypeStruct, "
+        "or an array"
+    )
+
+
+def _read_types(text: str, scope: Any, place: str) -> list[Any]:
+    """Types separated by commas: `f32[b, s]`, with commas or spaces between sizes."""
+    jax, export = jax_module(), jax_module("jax.export")
+    source = Source("shapes", text)
+    found, at = list[Any](), 0
+    while at < len(text) or not found:
+        match = _TYPE.match(text, at)
+        if match is None or (match.end() < len(text) and text[match.end()] != ","):
+            end = len(text) if match is None else match.end() + 1
+            raise ParseError(
+                f"found '{text[at:].strip()}', expected types such as f32[b, s, 256], separated by commas",
+                Span(source, at, max(end, at + 1)),
+            )
+        dims = read_shape(match["shape"].replace(",", " "))
+        if dims.variadic is not None:
+            raise ParseError(
+                "expected a fixed number of sizes where a program is compiled ahead of calls",
+                Span(source, *match.span()),
+            )
+        sizes = dims.resolve(len(dims.dims), size_name(f"{place}_{len(found)}", 0))
+        shape = export.symbolic_shape(", ".join(map(str, sizes)), scope=scope) if sizes else ()
+        found.append(jax.ShapeDtypeStruct(tuple(shape), _dtype(match["dtype"], Span(source, *match.span("dtype")))))
+        at = match.end() + 1
+    return found
+
+
+def _dtype(name: str, span: Span) -> Any:
+    short = re.fullmatch(r"([a-z]+?)(\d+\w*)", name)
+    long = name
+    if short is not None and short[1] in _SHORT:
+        long = _SHORT[short[1]] + short[2]
+    try:
+        return jax_module("jax.numpy").dtype(long)
+    except TypeError as error:
+        raise ParseError(
+            f"found the type '{name}', expected one such as f32, bf16, i32, u8, bool or c64", span
+        ) from error

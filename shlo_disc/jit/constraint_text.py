@@ -1,0 +1,68 @@
+"""Constraints on sizes in the language of `jax.export.SymbolicScope`."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from shlo_disc.expr.dim import const, symbol
+from shlo_disc.jit.shape_specs import RESERVED
+from shlo_disc.legalize.constraints import read_constraints
+from shlo_disc.size_expr import SizeExpr, SizeOp
+
+_NAME = re.compile(r"[^\W\d]\w*")
+_HOLDS: Mapping[str, Callable[[int, int], bool]] = {
+    "==": operator.eq, ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt,
+}  # fmt: skip
+_FUNCTIONS = {"//": "floordiv", "%": "mod", "min": "min", "max": "max"}
+
+
+def names_in(constraint: str) -> frozenset[str]:
+    """The names of sizes in a constraint."""
+    return frozenset(_NAME.findall(constraint)) - RESERVED
+
+
+def keeps(constraint: str, values: Mapping[str, int]) -> bool:
+    """Whether sizes keep a constraint. Raises `ParseError`.
+
+    >>> keeps("b % 8 == 0", {"b": 16}), keeps("b >= 9", {"b": 8})
+    (True, False)
+    """
+    (one,) = read_constraints([constraint], {name: const(value) for name, value in values.items()})
+    difference = (one.assumption.lhs - one.assumption.rhs).constant
+    assert difference is not None, "all names have values"
+    return _HOLDS[one.assumption.relation.value](difference, 0)
+
+
+def for_jax(constraints: Sequence[str]) -> list[str]:
+    """The constraints as JAX reads them, which knows `>=`, `<=` and `==` alone. Raises `ParseError`.
+
+    >>> for_jax(["b % 8 == 0", "s < 2*t"])
+    ['mod(b, 8) == 0', 's + 1 <= 2*t']
+    """
+    names = {name: symbol(name) for text in constraints for name in names_in(text)}
+    found = list[str]()
+    for one in read_constraints(constraints, names):
+        lhs, relation, rhs = one.assumption.lhs, one.assumption.relation.value, one.assumption.rhs
+        match relation:
+            case "<":
+                lhs, relation = lhs + 1, "<="
+            case ">":
+                rhs, relation = rhs + 1, ">="
+            case _:
+                pass
+        found.append(f"{_text(lhs.size_expr())} {relation} {_text(rhs.size_expr())}")
+    return found
+
+
+def _text(size: SizeExpr) -> str:
+    if not isinstance(size, SizeOp):
+        return str(size)
+    operands = [_text(one) for one in size.operands]
+    if size.fn in _FUNCTIONS:
+        return f"{_FUNCTIONS[size.fn]}({', '.join(operands)})"
+    if size.fn == "*":
+        pairs = zip(size.operands, operands, strict=True)
+        return "*".join(f"({text})" if isinstance(one, SizeOp) and one.fn == "+" else text for one, text in pairs)
+    return " + ".join(operands)
