@@ -49,7 +49,7 @@ class _Type(ctypes.Structure):
     _fields_ = [("dtype", c_int64), ("rank", c_int64), ("dims", POINTER(c_int64)), ("bytes", c_int64)]
 
 
-class _Donation(ctypes.Structure):
+class _DonatedBuffer(ctypes.Structure):
     """`ShloXlaDonation` of xla_handler.cc."""
 
     _fields_ = [("given", c_int64), ("argument", c_int64), ("result", c_int64)]
@@ -69,7 +69,7 @@ class _Call(ctypes.Structure):
         ("arguments", c_int64),
         ("addresses", POINTER(c_void_p)),
         ("donations", c_int64),
-        ("donated", POINTER(_Donation)),
+        ("donated", POINTER(_DonatedBuffer)),
         ("run", c_void_p),
         ("runtime", c_void_p),
         ("constants", POINTER(c_void_p)),
@@ -212,12 +212,12 @@ def _new_call(number: int, executable: CpuExecutable, shapes: Sequence[tuple[int
     names = [*[artifact.arguments[k].dtype for k in places], *[result.dtype for result in artifact.results]]
     types = [_type(*one) for one in zip(names, (*shapes, *plan.shapes), strict=True)]
     donated = [
-        _Donation(places.index(one.argument), one.argument, -1 if one.result is None else one.result)
+        _DonatedBuffer(places.index(one.argument), one.argument, -1 if one.result is None else one.result)
         for one in artifact.donations
     ]
     call = _Call(
         None, number, 0, len(places), len(artifact.results), (_Type * max(1, len(types)))(*types), words(places),
-        len(binding.addresses), binding.addresses, len(donated), (_Donation * max(1, len(donated)))(*donated),
+        len(binding.addresses), binding.addresses, len(donated), (_DonatedBuffer * max(1, len(donated)))(*donated),
         native.run, executable.runtime.address, native.constants, plan.symbols, plan.arena_bytes,
     )  # fmt: skip
     call.kept = (executable, binding, native, plan)

@@ -1,5 +1,6 @@
 # JAX's functions are partly untyped.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false
 """Calls a compiled program on four devices of a CPU; run by test_shards.py, in a process with as many devices."""
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def of_arguments(f: Function, x: Any, y: Any) -> Any:
 
 
 # By the result that takes the memory of an argument; None for a program that only computes in it.
-PROGRAMS = {
+PROGRAMS: dict[Function, dict[int, int | None]] = {
     in_place: {0: 0},
     as_scratch: {0: None, 1: None},
     exchanged: {0: 1, 1: 0},

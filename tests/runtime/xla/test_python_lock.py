@@ -1,5 +1,6 @@
 # JAX's functions are partly untyped.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false
 """A program inside of a jitted function needs neither Python nor its lock."""
 
 from __future__ import annotations
