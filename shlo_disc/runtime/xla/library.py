@@ -20,7 +20,7 @@ from ctypes import POINTER, c_int64, c_void_p
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import InternalError
@@ -119,6 +119,7 @@ class XlaLibrary:
             if call is None:
                 self._made += 1
                 call = self._calls[key] = _new_call(self._made, executable, shapes)
+                _count(call, "Py_IncRef")  # XLA may release it after Python has cleared this module at exit
                 self.handle.shlo_xla_add(ctypes.byref(call))
             else:
                 self.handle.shlo_xla_hold(ctypes.byref(call))
@@ -154,7 +155,7 @@ class XlaLibrary:
     def _drop_unused(self) -> None:
         """Drop what no module and no executable refers to. XLA cannot tell Python when it destroys an executable."""
         for key in [key for key, call in self._calls.items() if self.handle.shlo_xla_remove(ctypes.byref(call))]:
-            del self._calls[key]
+            _count(self._calls.pop(key), "Py_DecRef")
 
     def _register(self) -> None:
         """Name the handlers to XLA."""
@@ -222,6 +223,11 @@ def _new_call(number: int, executable: CpuExecutable, shapes: Sequence[tuple[int
     )  # fmt: skip
     call.kept = (executable, binding, native, plan)
     return call
+
+
+def _count(call: _Call, function: Literal["Py_IncRef", "Py_DecRef"]) -> None:
+    """Change the number of references to an object."""
+    getattr(ctypes.pythonapi, function)(ctypes.py_object(call))
 
 
 def _type(name: str, shape: tuple[int, ...]) -> _Type:

@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import os
+import subprocess
+import sys
 import threading
 import weakref
 from functools import partial
@@ -17,6 +21,9 @@ import numpy as np
 import pytest
 
 from shlo_disc import CompileOptions
+from shlo_disc.runtime.building.build import XLA_FUNCTIONS, Builder
+from shlo_disc.runtime.building.cache import open_cache
+from shlo_disc.runtime.building.toolchain import find_compiler
 from tests.runtime.xla.texts import CHAIN, SUM, TWO, fresh, library, normal, program
 
 W = normal(0, 64, 64) / 8
@@ -88,7 +95,7 @@ def test_calls_leave_no_memory() -> None:
     run = program(CHAIN)
     traced = jax.jit(lambda a: run.as_jax()(a, W)[0])
     unused = library().handle.shlo_xla_unused_memory
-    for size, turns in ((300, 1000), (20_000, 20)):
+    for size, turns in ((300, 1000), (5000, 20)):
         a = normal(size, size, 64)
         wanted = run(a, W)[0]
         unused(1)
@@ -161,3 +168,29 @@ def test_options_are_those_of_the_program() -> None:
         run = fresh(SUM.format("f32", "add"), CompileOptions(optimize=1, threads=threads))
         x = normal(0, 300_000)
         np.testing.assert_array_equal(jax.jit(run.as_jax())(x, x)[0], x + x)
+
+
+def test_the_handler_of_each_compiler(compiler: str, tmp_path: Path) -> None:
+    header = Path(jax.ffi.include_dir()) / "xla" / "ffi" / "api" / "c_api.h"
+    for optimize in (0, 3):
+        builder = Builder(find_compiler(compiler, 60), optimize, open_cache(tmp_path))
+        handle = ctypes.CDLL(str(builder.xla_handler(header.read_text())))
+        assert all(handle[name] for name in XLA_FUNCTIONS)
+
+
+def test_the_end_of_a_process() -> None:
+    """XLA destroys executables when Python has cleared its modules; what they refer to is still there."""
+    text = """
+import jax, numpy as np
+from tests.runtime.xla.texts import TWO, normal, program
+x = normal(0, 5)
+traced = jax.jit(program(TWO).as_jax())
+held = traced.lower(x, x).compile().runtime_executable()
+np.testing.assert_array_equal(traced(x, x)[0], x + x)
+kept = [traced, held, lambda: kept]
+"""
+    environment = {**os.environ, "MALLOC_CHECK_": "3", "MALLOC_PERTURB_": "165"}
+    done = subprocess.run(
+        [sys.executable, "-c", text], env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (0, "")
