@@ -83,11 +83,7 @@ class TracedProgram:
 
     def result_types(self, shapes: Sequence[Sequence[int]]) -> list[tuple[tuple[int, ...], Any, bool]]:
         """Shapes, dtypes and weak types of the results of a call."""
-        sizes = self.sizes(shapes)
-        return [
-            (tuple([dim.evaluate(sizes) for dim in dims]), aval.dtype, bool(aval.weak_type))
-            for dims, aval in zip(self.trace.results, self.trace.jaxpr.out_avals, strict=True)
-        ]
+        return self.trace.result_types(self.sizes(shapes))
 
     def run(self, arrays: Sequence[Any]) -> list[Any]:
         """Run the compiled program. Returns arrays of JAX, with the weak types that the function's results have."""
