@@ -65,12 +65,13 @@ class Parameters:
         static_argnames: str | Iterable[str],
         donate_argnums: int | Sequence[int],
         donate_argnames: str | Iterable[str],
+        for_xla: Mapping[str, Any],
     ) -> None:
         self.fun = fun
         self.name = getattr(fun, "__name__", None) or type(fun).__name__
         self._jit_arguments: dict[str, Any] = {
             "static_argnums": static_argnums or None, "static_argnames": static_argnames or None,
-            "donate_argnums": donate_argnums or None, "donate_argnames": donate_argnames or None,
+            "donate_argnums": donate_argnums or None, "donate_argnames": donate_argnames or None, **for_xla,
         }  # fmt: skip
         if static_argnums == 0 and not isinstance(static_argnums, tuple | list):
             self._jit_arguments["static_argnums"] = 0

@@ -28,6 +28,8 @@ log = logging.getLogger("shlo_disc")
 
 Fallback = Literal["error", "jax"]
 
+_FOR_XLA = {"inline", "keep_unused", "compiler_options"}
+
 
 def jit(  # noqa: PLR0913  the parameters of `jax.jit`, and what is known of sizes
     fun: Callable[..., Any] | str | None = None,
@@ -42,6 +44,7 @@ def jit(  # noqa: PLR0913  the parameters of `jax.jit`, and what is known of siz
     device: str | None = None,
     options: CompileOptions | None = None,
     fallback: Fallback = "error",
+    **for_xla: Any,
 ) -> Any:
     """Compile a function for all sizes; a drop-in for `jax.jit`, also as a decorator with or without arguments.
 
@@ -64,6 +67,8 @@ def jit(  # noqa: PLR0913  the parameters of `jax.jit`, and what is known of siz
         options: how to compile; None for all defaults.
         fallback: what to do with calls that cannot be compiled: "error" raises, "jax" hands them to `jax.jit`, with a
             line in the report and a warning in the log `shlo_disc`.
+        **for_xla: parameters of `jax.jit` that are about XLA (`inline`, `keep_unused`, `compiler_options`): they are
+            used by `lower` and for calls that are handed to `jax.jit`.
 
     Returns:
         The function, a `JitFunction`; without `fun`, a decorator.
@@ -78,11 +83,13 @@ def jit(  # noqa: PLR0913  the parameters of `jax.jit`, and what is known of siz
         return functools.partial(
             jit, shapes=shapes, static_argnums=static_argnums, static_argnames=static_argnames,
             donate_argnums=donate_argnums, donate_argnames=donate_argnames, constraints=constraints, likely=likely,
-            device=device, options=options, fallback=fallback,
+            device=device, options=options, fallback=fallback, **for_xla,
         )  # fmt: skip
     if fallback not in {"error", "jax"}:
         raise ShloDiscError(f"found fallback {fallback!r}, expected 'error' or 'jax'")
-    parameters = Parameters(fun, static_argnums, static_argnames, donate_argnums, donate_argnames)
+    if unknown := for_xla.keys() - _FOR_XLA:
+        raise TypeError(f"jit() got an unexpected keyword argument {min(unknown)!r}")
+    parameters = Parameters(fun, static_argnums, static_argnames, donate_argnums, donate_argnames, for_xla)
     target = default_target() if device is None else target_named(device)
     read_options(options, None)
     hints = read_hints(constraints, likely, ())
