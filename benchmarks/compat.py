@@ -103,8 +103,9 @@ def main() -> int:
         found = list[Comparison]()
         for suite in [SUITES[name] for name in args.suites]:
             source = fetched(suite, keep if args.sources is None else args.sources.resolve())
-            for jit in args.jits.split(","):
-                run_suite(suite, source, jit, keep / "results", (args.modules, args.seconds), console)
+            for module in [one for one in suite.modules(source) if fnmatch(one, args.modules)]:
+                for jit in args.jits.split(","):
+                    run_module(suite, source, (module, jit, args.seconds), keep / "results", console)
             found.append(compared(suite, keep / "results"))
     show(found, console)
     if args.json:
@@ -121,49 +122,44 @@ def fetched(suite: Suite, folder: Path) -> Path:
     return source
 
 
-def run_suite(suite: Suite, source: Path, jit: str, results: Path, choice: tuple[str, float], console: Console) -> None:
-    """Run the modules of a suite that were not run before."""
-    pattern, seconds = choice
-    folder = results / suite.name / jit
-    folder.mkdir(parents=True, exist_ok=True)
-    for module in [one for one in suite.modules(source) if fnmatch(one, pattern)]:
-        path = folder / (module.replace("/", "__") + ".jsonl")
-        if path.exists():
-            continue
-        started = time.monotonic()
-        partial = path.with_suffix(".partial")
-        partial.unlink(missing_ok=True)
-        run_module(suite, source, module, jit, partial, seconds)
-        partial.rename(path)
-        counts = Counter(one.outcome for one in read_outcomes([path]).values())
-        shown = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
-        console.print(f"{jit:9} {module}: {shown or 'no tests'} ({time.monotonic() - started:.0f} s)", highlight=False)
+def run_module(suite: Suite, source: Path, run: tuple[str, str, float], results: Path, console: Console) -> None:
+    """Run a module of tests with one of both, unless it was run before."""
+    module, jit, _ = run
+    path = results / suite.name / jit / (module.replace("/", "__") + ".jsonl")
+    if path.exists():
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    started = time.monotonic()
+    partial = path.with_suffix(".partial")
+    partial.write_text("")
+    while not _ran_to_the_end(suite, source, run, partial):
+        pass
+    partial.rename(path)
+    counts = Counter(one.outcome for one in read_outcomes([path]).values())
+    shown = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
+    took = time.monotonic() - started
+    console.print(f"{jit:9} {module}: {shown or 'no tests, see the log'} ({took:.0f} s)", highlight=False)
 
 
-def run_module(suite: Suite, source: Path, module: str, jit: str, results: Path, seconds: float) -> None:
-    """Run a module of tests; go on behind a test in which the process dies."""
+def _ran_to_the_end(suite: Suite, source: Path, run: tuple[str, str, float], results: Path) -> bool:
+    """Run the tests that are not done; false if the process died in one of them, which is done then."""
+    module, jit, seconds = run
     done = results.with_suffix(".done")
-    while True:
-        ended = [name for name, one in read_outcomes([results]).items() if one.outcome != "began"]
-        done.write_text("\n".join(ended))
-        environment = {
-            **os.environ, "JAX_PLATFORMS": "cpu", "OMP_NUM_THREADS": "1", "PYTHONPATH": f"{source}:{ROOT}",
-            "COMPAT_JIT": jit, "COMPAT_RESULTS": str(results), "COMPAT_DONE": str(done), "COMPAT_SECONDS": str(seconds),
-        }  # fmt: skip
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "benchmarks.compat_plugin", "-p", "no:cacheprovider"]
-        command += ["--rootdir", str(source), *suite.options, module]
-        with results.with_suffix(".log").open("w") as log:
-            code = subprocess.run(command, cwd=source, env=environment, stdout=log, stderr=log, check=False).returncode
-        hanging = [name for name, one in read_outcomes([results]).items() if one.outcome == "began"]
-        if not hanging:
-            break
-        with results.open("a") as file:
-            for name in hanging:
-                file.write(json.dumps({"test": name, "outcome": "died", "reason": f"the process ended with {code}"}))
-                file.write("\n")
+    done.write_text("\n".join(read_outcomes([results])))
+    environment = {
+        **os.environ, "JAX_PLATFORMS": "cpu", "OMP_NUM_THREADS": "1", "PYTHONPATH": f"{source}:{ROOT}",
+        "COMPAT_JIT": jit, "COMPAT_RESULTS": str(results), "COMPAT_DONE": str(done), "COMPAT_SECONDS": str(seconds),
+    }  # fmt: skip
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "benchmarks.compat_plugin", "-p", "no:cacheprovider"]
+    command += ["--rootdir", str(source), *suite.options, module]
+    with results.with_suffix(".log").open("w") as log:
+        code = subprocess.run(command, cwd=source, env=environment, stdout=log, stderr=log, check=False).returncode
     done.unlink()
-    if not results.exists():  # nothing was collected: the log says why
-        results.write_text("")
+    hanging = [name for name, one in read_outcomes([results]).items() if one.outcome == "began"]
+    with results.open("a") as file:
+        for name in hanging:
+            file.write(json.dumps({"test": name, "outcome": "died", "reason": f"the process ended with {code}"}) + "\n")
+    return not hanging
 
 
 def read_outcomes(paths: Sequence[Path]) -> dict[str, Outcome]:

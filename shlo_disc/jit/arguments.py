@@ -86,6 +86,10 @@ class Parameters:
         self._static_numbers = {number % len(positional) if number < 0 and positional else number for number in numbers}
         self._static_numbers |= {positional.index(name) for name in names if name in positional}
         self._static_names = set(names) | {positional[k] for k in self._static_numbers if k < len(positional)}
+        names = _texts(donate_argnames)
+        self.donated_positions = {k % len(positional) if k < 0 and positional else k for k in _numbers(donate_argnums)}
+        self.donated_positions |= {positional.index(name) for name in names if name in positional}
+        self.donated_names = set(names) | {positional[k] for k in self.donated_positions if k < len(positional)}
 
     @cached_property
     def positional(self) -> list[str]:

@@ -17,6 +17,7 @@ from shlo_disc.jit import primitive
 from shlo_disc.jit.arguments import Call, Parameters
 from shlo_disc.jit.compiling import Compiler
 from shlo_disc.jit.declared import declared_shapes, read_declaration
+from shlo_disc.jit.donation import delete_donated, donated_leaves, warn_of_unusable
 from shlo_disc.jit.family import Family, Structure, Variant
 from shlo_disc.jit.flat import FlatFunction
 from shlo_disc.jit.report import FunctionReport, describe
@@ -59,7 +60,7 @@ def jit(  # noqa: PLR0913  the parameters of `jax.jit`, and what is known of siz
             Arrays for which nothing is declared are learned. None: annotations of jaxtyping, if there are any.
         static_argnums: positions of arguments that are constants, as for `jax.jit`; a program for each value.
         static_argnames: the same by name.
-        donate_argnums: positions of arguments that the caller no longer needs.
+        donate_argnums: positions of arguments that the caller no longer needs; a call deletes them.
         donate_argnames: the same by name.
         constraints: on declared sizes, in JAX's language: `"b % 8 == 0"`, `"s <= 2*t"`; a call keeps all.
         likely: usual values of declared sizes, which guide what is fused and how.
@@ -100,10 +101,11 @@ def jit(  # noqa: PLR0913  the parameters of `jax.jit`, and what is known of siz
 
 @dataclass(frozen=True, slots=True)
 class _Served:
-    """How calls of one structure are served."""
+    """How calls of one structure are served. `donated`: which leaves the caller no longer needs."""
 
     family: Family
     flat: FlatFunction
+    donated: tuple[int, ...]
 
 
 class JitFunction:
@@ -275,6 +277,7 @@ class JitFunction:
             return self._jax(*args, **kwargs)
         if not call.is_traced:
             self._serve_quickly(served, variant, call)
+            delete_donated(served.donated, call.values, found)
         return served.flat.results(found)
 
     def _refuse(self, call: Call, error: ShloDiscError) -> None:
@@ -298,7 +301,8 @@ class JitFunction:
                 constraints=self._constraints,
                 compile=functools.partial(self._compiler.runnable, names=names),
             )
-            found = self._served.setdefault(call.key, _Served(Family(structure), flat))
+            donated = donated_leaves(call, self._parameters.donated_positions, self._parameters.donated_names)
+            found = self._served.setdefault(call.key, _Served(Family(structure), flat, donated))
         return found
 
     def _program(self, served: _Served, variant: Variant) -> Compiled:
@@ -314,11 +318,12 @@ class JitFunction:
                 is_flat=served.flat.is_flat,
             )
             variant.compiled = Compiled(runnable, signature)
+            warn_of_unusable(served.donated, variant.program.trace)
         return variant.compiled
 
     def _serve_quickly(self, served: _Served, variant: Variant, call: Call) -> None:
         """Let C serve the next calls like this one, if it can tell them apart."""
-        if call.is_plain and served.flat.has_plain_results and variant.compiled is not None:
+        if call.is_plain and not served.donated and served.flat.has_plain_results and variant.compiled is not None:
             self._quick = variant.compiled.serve
 
 
