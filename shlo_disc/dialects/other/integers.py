@@ -52,7 +52,7 @@ def _binary(name: str) -> OpRecord:
         (plain("result", INTEGERS),),
         (_OVERFLOW,) if may_overflow else (),
         {"C1": same_types("lhs", "rhs", "result")},
-        form=f" {{operands}}{'{overflow}' if may_overflow else ''}{{attr-dict}} : {{same}}",
+        form=f" {{operands}}{'{overflow}' if may_overflow else ''}{{attr-dict}} : {{one-type}}",
     )
 
 

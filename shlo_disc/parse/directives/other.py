@@ -82,6 +82,17 @@ def _write_cast(_writer: BodyWriter, op: Op) -> str:
     return f"{spell_type(op.operands[0].type)} to {spell_type(op.results[0].type)}"
 
 
+def _read_one_type(reader: BodyReader, draft: OpDraft) -> None:
+    at = reader.at
+    type_ = reader.type()
+    reader.check_types(draft, [type_] * len(draft.operands), at)
+    draft.results = (type_,)
+
+
+def _one_type_fits(op: Op) -> bool:
+    return all(x.type == op.results[0].type for x in op.operands)
+
+
 def _truths(type_: Type) -> Type:
     return TensorType(type_.shape, DType.I1) if isinstance(type_, TensorType) else BOOL
 
@@ -300,6 +311,7 @@ OTHER_DIRECTIVES: Mapping[str, Directive] = {
     "elements-of": Directive(_read_elements, lambda _writer, op: spell_type(op.results[0].type), fits=_elements_fit),
     "element-of": Directive(_read_element, _write_first, fits=_element_fits),
     "cast": Directive(_read_cast, _write_cast),
+    "one-type": Directive(_read_one_type, _write_first, fits=_one_type_fits),
     "compared": Directive(_read_compared, _write_first, fits=_compared_fits),
     "selected": Directive(_read_selected, _write_selected, fits=_selected_fits),
     "overflow": Directive(
