@@ -45,7 +45,7 @@ class Emitter:
     """The ops of a block so far. `elements`: the single numbers of tensors that were made of them."""
 
     elements: dict[ir.Value, tuple[ir.Value, ...]]
-    constants: dict[ir.Value, int]
+    constants: dict[ir.Value, int]  # single integers that are known
     claims: dict[ir.Value, tuple[Claim, ...]]  # for which each witness stands
     ops: list[ir.Op]
     op: ir.Op  # that is being replaced
@@ -72,7 +72,7 @@ class Emitter:
             raise self.unsupported("of tensors with unknown sizes")
         data = np.array(number).astype(numpy_dtype(type_.dtype)).tobytes()
         found = self.make("constant", (), type_, value=DenseAttr(type_, data, splat=True, spelling=str(number)))
-        if type_ == SIZE:
+        if not type_.shape and type_.dtype.is_integer:
             self.constants[found] = number
         return found
 
@@ -93,8 +93,13 @@ class Emitter:
 
     def convert(self, value: ir.Value, dtype: DType) -> ir.Value:
         """The value as one of another element type."""
-        type_ = self.type(value)
-        return value if type_.dtype is dtype else self.make("convert", (value,), TensorType(type_.shape, dtype))
+        type_, number = self.type(value), self.constants.get(value)
+        if type_.dtype is dtype:
+            return value
+        found = self.make("convert", (value,), TensorType(type_.shape, dtype))
+        if number is not None and dtype.is_integer:
+            self.constants[found] = dtype.wrapped(number)
+        return found
 
     def compare(self, direction: str, a: ir.Value, b: ir.Value) -> ir.Value:
         """Truth values, by StableHLO's name of the direction."""

@@ -41,7 +41,6 @@ def _unsigned(made: Binary) -> Binary:
 
 def floor_divide(emit: Emitter, a: ir.Value, b: ir.Value) -> ir.Value:
     """Round down, as JAX writes it, which the folding of shape arithmetic recognizes."""
-    refuse_zero(emit, b)
     quotient, zero = emit.like("divide", a, b), emit.constant(0, emit.type(a))
     mixed = emit.compare("NE", emit.like("sign", a), emit.like("sign", b))
     rest = emit.compare("NE", emit.like("remainder", a, b), zero)
@@ -56,18 +55,9 @@ def _ceil_divide(emit: Emitter, a: ir.Value, b: ir.Value) -> ir.Value:
 
 def _ceil_divide_unsigned(emit: Emitter, a: ir.Value, b: ir.Value) -> ir.Value:
     """Round up without overflow: `a == 0 ? 0 : (a - 1) / b + 1`."""
-    refuse_zero(emit, b)
     zero, one = emit.constant(0, emit.type(a)), emit.constant(1, emit.type(a))
     above = emit.like("add", emit.like("divide", emit.like("subtract", a, one), b), one)
     return emit.like("select", emit.compare("EQ", a, zero), zero, above)
-
-
-def _divided(name: str) -> Binary:
-    def binary(emit: Emitter, a: ir.Value, b: ir.Value) -> ir.Value:
-        refuse_zero(emit, b)
-        return emit.like(name, a, b)
-
-    return binary
 
 
 def refuse_zero(emit: Emitter, divisor: ir.Value) -> None:
@@ -76,10 +66,11 @@ def refuse_zero(emit: Emitter, divisor: ir.Value) -> None:
         raise emit.unsupported("with the divisor 0")
 
 
+_DIVISIONS = frozenset({"divsi", "divui", "remsi", "remui", "floordivsi", "ceildivsi", "ceildivui"})
 _MADE: Mapping[str, Binary] = {
     "addi": _by("add"), "subi": _by("subtract"), "muli": _by("multiply"),
-    "divsi": _divided("divide"), "divui": _unsigned(_divided("divide")),
-    "remsi": _divided("remainder"), "remui": _unsigned(_divided("remainder")),
+    "divsi": _by("divide"), "divui": _unsigned(_by("divide")),
+    "remsi": _by("remainder"), "remui": _unsigned(_by("remainder")),
     "floordivsi": floor_divide, "ceildivsi": _ceil_divide, "ceildivui": _unsigned(_ceil_divide_unsigned),
     "minsi": _by("minimum"), "minui": _unsigned(_by("minimum")),
     "maxsi": _by("maximum"), "maxui": _unsigned(_by("maximum")),
@@ -93,6 +84,8 @@ def _binary(name: str, emit: Emitter, operands: tuple[ir.Value, ...]) -> tuple[i
         if name not in _OF_BITS:
             raise emit.unsupported("of i1")
         return (emit.like(_OF_BITS[name], a, b),)
+    if name in _DIVISIONS:
+        refuse_zero(emit, b)
     return (_MADE[name](emit, a, b),)
 
 

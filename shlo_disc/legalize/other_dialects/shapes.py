@@ -12,7 +12,7 @@ from shlo_disc.ir.attributes import BoolAttr, DenseAttr, TensorType
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import integer, string
 from shlo_disc.legalize.other_dialects.emitter import TRUTH, Claim, Emitter, Rule
-from shlo_disc.legalize.other_dialects.integers import floor_divide
+from shlo_disc.legalize.other_dialects.integers import floor_divide, refuse_zero
 from shlo_disc.legalize.other_dialects.tensors import dimension
 
 _BROADCAST = "expected sizes that are equal or 1, found {0} and {1}"
@@ -115,6 +115,7 @@ def _arithmetic(name: str, emit: Emitter, operands: tuple[ir.Value, ...]) -> tup
 
 
 def _divide(emit: Emitter, operands: tuple[ir.Value, ...]) -> tuple[ir.Value, ...]:
+    refuse_zero(emit, operands[1])
     return (floor_divide(emit, *operands),)
 
 
