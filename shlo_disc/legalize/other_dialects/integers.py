@@ -41,16 +41,24 @@ def _unsigned(made: Binary) -> Binary:
 
 def floor_divide(emit: Emitter, a: ir.Value, b: ir.Value) -> ir.Value:
     """Round down, as JAX writes it, which the folding of shape arithmetic recognizes."""
-    quotient, zero = emit.like("divide", a, b), emit.constant(0, emit.type(a))
+    quotient, is_inexact = _quotient(emit, a, b)
     mixed = emit.compare("NE", emit.like("sign", a), emit.like("sign", b))
-    rest = emit.compare("NE", emit.like("remainder", a, b), zero)
     lower = emit.like("subtract", quotient, emit.constant(1, emit.type(a)))
-    return emit.like("select", emit.like("and", mixed, rest), lower, quotient)
+    return emit.like("select", emit.like("and", mixed, is_inexact), lower, quotient)
 
 
 def _ceil_divide(emit: Emitter, a: ir.Value, b: ir.Value) -> ir.Value:
-    """Round up: by negation, which is exact for all numbers but the least."""
-    return emit.like("negate", floor_divide(emit, emit.like("negate", a), b))
+    """Round up, in the form of `floor_divide`."""
+    quotient, is_inexact = _quotient(emit, a, b)
+    same = emit.compare("EQ", emit.like("sign", a), emit.like("sign", b))
+    upper = emit.like("add", quotient, emit.constant(1, emit.type(a)))
+    return emit.like("select", emit.like("and", same, is_inexact), upper, quotient)
+
+
+def _quotient(emit: Emitter, a: ir.Value, b: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """The quotient, rounded towards zero, and whether something remains."""
+    rest = emit.compare("NE", emit.like("remainder", a, b), emit.constant(0, emit.type(a)))
+    return emit.like("divide", a, b), rest
 
 
 def _ceil_divide_unsigned(emit: Emitter, a: ir.Value, b: ir.Value) -> ir.Value:

@@ -90,7 +90,6 @@ def _split_at(emit: Emitter, operands: tuple[ir.Value, ...]) -> tuple[ir.Value, 
     sizes, at = emit.extents(shape), emit.constants.get(index)
     if at is None or not -len(sizes) <= at <= len(sizes):
         raise emit.unsupported(f"but at a constant from {-len(sizes)} to {len(sizes)}")
-    at += len(sizes) if at < 0 else 0
     return emit.joined(sizes[:at]), emit.joined(sizes[at:])
 
 
