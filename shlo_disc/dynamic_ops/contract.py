@@ -154,12 +154,10 @@ def _matmul(a: Array, b: Array) -> Array:
     """
     if a.dtype.kind != "c":
         return np.matmul(a, b)
-    (real, imag), (other_real, other_imag) = (
-        (np.ascontiguousarray(x.real), np.ascontiguousarray(x.imag)) for x in (a, b)
-    )
-    found = np.empty((*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]), a.dtype)
-    found.real = np.matmul(real, other_real) - np.matmul(imag, other_imag)
-    found.imag = np.matmul(real, other_imag) + np.matmul(imag, other_real)
+    real, imag, other_real, other_imag = (np.ascontiguousarray(part(x)) for x in (a, b) for part in (np.real, np.imag))
+    first: Array = np.matmul(real, other_real) - np.matmul(imag, other_imag)
+    found = np.empty(first.shape, a.dtype)
+    found.real, found.imag = first, np.matmul(real, other_imag) + np.matmul(imag, other_real)
     return found
 
 
