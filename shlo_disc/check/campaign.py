@@ -29,7 +29,8 @@ from shlo_disc.targets import target_named
 
 _Task: TypeAlias = tuple[int, int | None]  # a seed, and how many programs to make at most
 
-_SHARE = 3.0  # of the patience for each call, all but one part of this many is left for compilers and other runs
+_DEAREST = 1.5  # estimated seconds of one legal run
+_SHARE = 1.5  # parts of the time for a call, of which legal runs may take one
 _JAX_TOGETHER = 5  # functions in a module, with their derivatives
 _JAX_EVERY = 3
 _RENEWED = 25  # modules per process, as loaded programs and JAX's caches are freed only at its end
@@ -237,6 +238,7 @@ class Job:
             seconds=self.settings.shrink,
             thresholds=is_pooled,
             xla_calls=1,
+            dearest=_DEAREST,
         )
 
     def _where(self, doing: _Doing) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from shlo_disc.check.case import Array, CheckedCall, taken
@@ -74,26 +74,27 @@ class _LegalRuns:
     case: CheckedCall
     seconds: float
     spent: float = 0.0
-    slowest: float = 0.0  # seconds of one run, the mean of those that were asked for together
+    slowest: dict[int, float] = field(default_factory=dict[int, float])  # seconds of a run, for each result
 
     def of(self, way: str, result: int, numbers: range) -> Sequence[Array]:
         """Give one result of these runs; none if they take too long and there are enough without them.
 
         Raises `TimeoutError` if they take too long, and those before are too few to decide.
         """
-        expected = self.slowest * len(numbers)
+        slowest = self.slowest.get(result, 0.0)
+        expected = slowest * len(numbers)
         if self.spent + expected > self.seconds:
             if numbers.start >= _ENOUGH:
                 return []
             raise TimeoutError(
                 f"result {result} still differs after {numbers.start} legal runs of the interpreter, {_ENOUGH} were "
-                f"expected before it is wrong; one takes {self.slowest:.2g} s, and all may take {self.seconds:g} s"
+                f"expected before it is wrong; one takes {slowest:.2g} s, and all may take {self.seconds:g} s"
             )
         before = time.monotonic()
         found = self.ways.samples(way, self.case.module, self.case.inputs, result, numbers)
         taken = time.monotonic() - before
         self.spent += taken
-        self.slowest = max(self.slowest, taken / max(1, len(numbers)))
+        self.slowest[result] = max(slowest, taken / max(1, len(numbers)))  # the mean of those of one request
         return found
 
 
