@@ -303,8 +303,9 @@ def _without_dust(x: Array, moved: Array, norm: Array, ulps: float) -> Array:
     They may where a result, or a part of a complex one, is no more than rounding errors: of the largest results, or of
     the norm of the line.
     """
-    sizes = np.where(np.isfinite(x), abs(x), 0)
-    found = np.where(sizes <= ulps * np.spacing(sizes.max(axis=-1, keepdims=True, initial=0)), x.dtype.type(0), moved)
+    is_finite = np.isfinite(x)
+    largest = np.where(is_finite, abs(x), 0).max(axis=-1, keepdims=True, initial=0)
+    found = np.where(is_finite & (abs(x) <= ulps * np.spacing(largest)), x.dtype.type(0), moved)
     bound = _TRANSFORMED * units(norm.astype(np.float64), np.real(x).dtype)
     if x.dtype.kind == "f":
         return np.where(abs(x) <= bound, x.dtype.type(0), found)

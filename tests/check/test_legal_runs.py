@@ -197,6 +197,9 @@ def test_what_a_transform_may_cancel_is_zero_in_some_runs_and_not_in_others() ->
     assert (runs[6:, 0, near] == 0).all()
     assert (runs[:, 0, ~near] != 0).all()
     assert (abs(runs[:, 1, 1:]) > 0.01).all()
+    x[1, 0] = np.inf
+    runs = np.array([run[0] for run in perturbed_runs(program, [x], range(8), "compiled")])
+    assert np.isposinf(runs[:, 1]).all()  # never 0: these became 0, as what is no more than the rounding of others
 
 
 @pytest.mark.parametrize("name", ["reduce_window", "scatter"])
