@@ -23,7 +23,7 @@ from shlo_disc.check.judging import Judge
 from shlo_disc.check.running import BuildConfig, Ways
 from shlo_disc.check.sampling import DISTRIBUTIONS
 from shlo_disc.check.session import TOGETHER, CheckPlan, CheckReport, Finding, check_random, save
-from shlo_disc.check.worker import Worker
+from shlo_disc.check.worker import IDLE, PATIENT, Worker
 from shlo_disc.diagnostics import InternalError, ShloDiscError, ToolchainError
 from shlo_disc.targets import target_named
 
@@ -205,10 +205,16 @@ class Job:
         text, together = made(seed, count)
         family = family_of(seed)
         others = ways_of(seed) if settings.ways is None else settings.ways
-        judge = Judge(self.ways, others, settings.tolerance, settings.patience / (_SHARE * max(1, settings.calls)))
+        judge = Judge(
+            self.ways,
+            others,
+            settings.tolerance,
+            settings.patience / (_SHARE * max(1, settings.calls)),
+            self._processor_seconds,
+        )
         doing = _Doing()
         try:
-            with boundary("check"), _limited(settings.patience):
+            with boundary("check"), _limited(settings.patience, self._processor_seconds):
                 report = check_random(text, judge, self._plan(seed, family), settings.config, doing.show)
             found = _found(report.finding, judge, settings, seed)
         except _EndlessError as error:
@@ -268,19 +274,29 @@ class _EndlessError(BaseException):
 
 
 @contextmanager
-def _limited(seconds: float) -> Generator[None]:
-    """Raise `_EndlessError` in the main thread after so many seconds; other processes have their own limits."""
+def _limited(seconds: float, spent: Callable[[], float]) -> Generator[None]:
+    """Raise `_EndlessError` in the main thread after so many seconds; other processes have their own limits.
+
+    Where others use the processors, too, wait up to five times as long for as many seconds of `spent`, unless nothing
+    is computed.
+    """
+    ends, start = time.monotonic() + 0.99 * PATIENT * seconds, spent()
+    last = start
 
     def stop(_signal: int, _frame: object) -> None:
-        raise _EndlessError
+        nonlocal last
+        before, last = last, spent()
+        if last - start >= seconds or last - before < IDLE * seconds or time.monotonic() >= ends:
+            raise _EndlessError
+        signal.setitimer(signal.ITIMER_REAL, seconds)
 
-    before = signal.signal(signal.SIGALRM, stop)
+    handler = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, handler)
 
 
 _Found: TypeAlias = tuple[str, str, str, str, tuple[str, ...]]  # failure, description, folder, command, ops

@@ -26,7 +26,7 @@ _SPREAD = 0.125  # fraction of that range that is accepted outside it, too
 _FAR = 1024.0  # units: of a wider range, as where a comparison goes either way, all of it is accepted outside
 _ENOUGH = 128  # runs that say where values wander
 _HELD = 1 << 24  # elements of all runs together, at most, for which this is asked
-_OFTEN = 0.25  # of the runs have a value where no other run has it
+_OFTEN = 1 / 16  # of the runs have a value where no other run has it: that much of what is legal does (Good 1953)
 _CHAOTIC = 3  # distinct integers in legal runs, as from the last bits of a float: then they are not compared
 
 
