@@ -61,6 +61,24 @@ def test_callbacks_with_effects_are_called_once_per_call() -> None:
     assert sorted(seen) == [-1, 3, 4, 5, 6]
 
 
+def test_callbacks_in_loops_and_branches_are_called_in_each_round() -> None:
+    seen = list[float]()
+
+    @shlo_disc.jit
+    def run(x: Any) -> Any:
+        def add(total: Any, y: Any) -> Any:
+            jax.debug.callback(lambda y: seen.append(float(y)), y)
+            jax.lax.cond(y > 1, lambda: jax.debug.callback(lambda: seen.append(-1)), lambda: None)
+            return total + y, None
+
+        return jax.lax.scan(add, jnp.float32(0), x)[0]
+
+    for size in (2, 3, 4):
+        seen.clear()
+        assert float(run(np.arange(size, dtype=np.float32))) == size * (size - 1) / 2
+        assert sorted(seen) == [*[-1] * max(0, size - 2), *range(size)]
+
+
 def test_debug_print(capsys: pytest.CaptureFixture[str]) -> None:
     @shlo_disc.jit
     def run(x: Any) -> Any:
