@@ -131,13 +131,24 @@ class Family:
         started = time.perf_counter()
         found, reason, pinned = self._traced(learned, shapes)
         self._history = learned  # a call that fails teaches nothing
-        variant = Variant(TracedProgram(self.structure.name, found, self.structure.compile), reason, pinned)
+        variant = Variant(self._program(found), reason, pinned)
         self.variants.append(variant)
         log.info(
             "%s: program %d for %s (%s), traced in %.2f s",
             self.structure.name, len(self.variants), found.abstraction, reason, time.perf_counter() - started,
         )  # fmt: skip
         return variant
+
+    def _program(self, found: Trace) -> TracedProgram:
+        def at(sizes: Sizes) -> TracedProgram:
+            shapes = found.abstraction.substitute(sizes).shapes
+            with self._lock:
+                return self._program(
+                    self._concrete_trace(tuple([tuple([x.evaluate({}) for x in one]) for one in shapes]))
+                )
+
+        is_symbolic = bool(found.abstraction.symbols)
+        return TracedProgram(self.structure.name, found, self.structure.compile, at if is_symbolic else None)
 
     def _check_declared(self, shapes: Shapes) -> None:
         """Raise if a call breaks the declared shapes."""

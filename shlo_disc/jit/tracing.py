@@ -137,20 +137,24 @@ def retraced(flat: Callable[..., list[Any]], specs: Sequence[Any], names: Sequen
     jax = jax_module()
 
     jitted = jax.jit(flat, keep_unused=True)
-    with tracing():
+    with tracing(), _doubts(_scope_of(specs)) as pairs:
         traced = jitted.trace(*specs)
     symbols = {name: symbol(name) for name in names}
     shapes = tuple([dims_of(one.shape, symbols) for one in specs])
     results = tuple([dims_of(aval.shape, symbols) for aval in traced.jaxpr.out_avals])
-    return Trace(flat, jitted, tuple(specs), traced.jaxpr, Abstraction(shapes), results, (), ())
+    doubts = tuple(dict.fromkeys(_differences(pairs, symbols)))
+    return Trace(flat, jitted, tuple(specs), traced.jaxpr, Abstraction(shapes), results, (), doubts)
 
 
 def sizes_in_scope(specs: Sequence[Any], names: Sequence[str]) -> Any:
     """New symbolic sizes of JAX, in the scope of the sizes of `specs` (a new scope if they have none)."""
     export = jax_module("jax.export")
 
-    scopes = [size.scope for one in specs for size in one.shape if not isinstance(size, int)]
-    return export.symbolic_shape(", ".join(names), scope=scopes[0] if scopes else export.SymbolicScope())
+    return export.symbolic_shape(", ".join(names), scope=_scope_of(specs) or export.SymbolicScope())
+
+
+def _scope_of(specs: Sequence[Any]) -> Any:
+    return next((size.scope for one in specs for size in one.shape if not isinstance(size, int)), None)
 
 
 def dims_of(shape: Sequence[Any], names: Mapping[str, Dim]) -> tuple[Dim, ...]:
