@@ -64,7 +64,7 @@ class FunctionError(Exception):
 
 
 class ClosesOverTracers(Exception):  # noqa: N818  a condition, not an error of the user's
-    """The function uses values that JAX traces outside of it, so that it cannot be a program of its own."""
+    """The function uses values or axes that JAX traces outside of it, so that it cannot be a program of its own."""
 
 
 class Untraceable(Exception):  # noqa: N818  a condition, not an error of the user's
@@ -117,7 +117,8 @@ def _trace(
     with tracing(), _doubts(scope) as pairs:
         traced = jitted.trace(*specs)
     jaxpr = traced.jaxpr
-    if len(jaxpr.in_avals) != len(specs) or any(isinstance(one, jax.core.Tracer) for one in jaxpr.consts):
+    of_outside = any(isinstance(one, jax.core.Tracer) for one in jaxpr.consts)
+    if len(jaxpr.in_avals) != len(specs) or of_outside or _named_axes(jaxpr):
         raise ClosesOverTracers
     names = {name: symbol(name) for name in abstraction.names}
     return Trace(
@@ -160,6 +161,11 @@ def _scope_of(specs: Sequence[Any]) -> Any:
 def dims_of(shape: Sequence[Any], names: Mapping[str, Dim]) -> tuple[Dim, ...]:
     """Dims of a shape of JAX."""
     return tuple([const(size) if isinstance(size, int) else read_size(str(size), names) for size in shape])
+
+
+def _named_axes(jaxpr: Any) -> bool:
+    """Whether the function communicates along axes that `jax.vmap` or `jax.shard_map` name."""
+    return any(type(one).__name__ == "NamedAxisEffect" for one in jaxpr.effects)
 
 
 def _sizes_of_jax(shape: Sequence[Dim], scope: Any) -> Any:
