@@ -19,3 +19,13 @@ NUMPY: Any = (np.ndarray, np.generic)
 def jax_module(name: str = "jax") -> Any:
     """A module of JAX by its name."""
     return import_module(name)
+
+
+def context() -> object:
+    """All of JAX's configuration that traces depend on, of this thread. JAX has no public name for it."""
+    return _trace_context()()
+
+
+@cache
+def _trace_context() -> Any:
+    return import_module("jax._src.config").trace_context
