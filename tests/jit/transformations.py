@@ -61,7 +61,7 @@ def transformation(**options: Any) -> Callable[..., Any]:
 
 
 def _stack(*some: Any) -> Any:
-    return jnp.stack(some) if jax.dtypes.issubdtype(some[0].dtype, jax.dtypes.prng_key) else np.stack(some)
+    return jnp.stack(some) if jnp.issubdtype(some[0].dtype, jax.dtypes.prng_key) else np.stack(some)
 
 
 def total(found: Any) -> Any:
@@ -102,13 +102,13 @@ def _inexact(found: Any) -> Any:
 @transformation()
 def plain(h: Function, program: Program) -> Function:
     del program
-    return lambda *args: h(*args)
+    return h
 
 
 @transformation()
 def jit(h: Function, program: Program) -> Function:
     del program
-    return jax.jit(lambda *args: h(*args))
+    return jax.jit(h)
 
 
 @transformation(derivative=True, reverse=True)
@@ -180,18 +180,18 @@ def hessian(h: Function, program: Program) -> Function:
 
 @transformation(derivative=True, second=True)
 def jacfwd(h: Function, program: Program) -> Function:
-    return jax.jacfwd(lambda *args: h(*args), program.differentiable)
+    return jax.jacfwd(h, program.differentiable)
 
 
 @transformation(derivative=True, reverse=True, second=True)
 def jacrev(h: Function, program: Program) -> Function:
-    return jax.jacrev(lambda *args: h(*args), program.differentiable)
+    return jax.jacrev(h, program.differentiable)
 
 
 @transformation(stacked="all")
 def vmap(h: Function, program: Program) -> Function:
     del program
-    return jax.vmap(lambda *args: h(*args))
+    return jax.vmap(h)
 
 
 @transformation(stacked="first")
