@@ -1,9 +1,6 @@
 """Trace functions with symbolic sizes, and find out under which conditions the trace is valid.
 
-JAX traces a function of symbolic sizes under two assumptions: every size is at least 1, and two sizes that it cannot
-prove to be equal are different (jax.export, "Shape polymorphism", on comparisons). A function that asks
-`x.shape[0] == 1` is therefore traced as for all other sizes. `Trace.doubts` are the comparisons that were answered so:
-where two of those sizes are equal after all, the trace has to be compared with one at these very sizes.
+What a trace with symbolic sizes assumes of them is in `comparisons.py`.
 """
 
 from __future__ import annotations
@@ -13,11 +10,11 @@ import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from shlo_disc.expr.dim import Dim, const, symbol
 from shlo_disc.jit.abstraction import Abstraction, Sizes
+from shlo_disc.jit.comparisons import SizeAssumption, assumptions_of
 from shlo_disc.jit.constraint_text import for_jax, keeps, names_in
 from shlo_disc.jit.jax_modules import jax_module
 from shlo_disc.jit.leaves import LeafType
@@ -33,7 +30,7 @@ class Trace:
     """A function traced at symbolic sizes.
 
     `flat` takes and returns lists of arrays. `specs` are JAX's types of its arguments, with sizes of one scope. `jaxpr`
-    is what was traced. `doubts` are differences of sizes that JAX took for not 0 without a proof.
+    is what was traced. `assumptions` are what JAX took for granted of the sizes.
     """
 
     flat: Callable[..., list[Any]]
@@ -43,11 +40,11 @@ class Trace:
     abstraction: Abstraction
     results: tuple[tuple[Dim, ...], ...]
     constraints: tuple[str, ...]
-    doubts: tuple[Dim, ...]
+    assumptions: tuple[SizeAssumption, ...]
 
     def holds(self, sizes: Sizes) -> bool:
-        """Whether the trace is valid at these sizes, without a doubt."""
-        return all(size >= 1 for size in sizes.values()) and all(one.evaluate(sizes) for one in self.doubts)
+        """Whether the trace is valid at these sizes: whether all that it assumes is true."""
+        return all(one.holds(sizes) for one in self.assumptions)
 
     def allows(self, sizes: Sizes) -> bool:
         """Whether the sizes keep all constraints that the trace needs."""
@@ -88,33 +85,37 @@ def trace(
 
     Raises `Untraceable` if there are symbols and JAX cannot trace with them, `FunctionError` without symbols.
     """
-    found = list(constraints)
+    asked = list[str]()  # in JAX's own words
     while True:
         try:
-            return _trace(flat, types, abstraction, found)
+            return _trace(flat, types, abstraction, constraints, asked)
         except ClosesOverTracers:
             raise
         except Exception as error:  # a function may raise anything
             if not abstraction.symbols:
                 raise FunctionError(error) from error
             wanted = _wanted(error, seen)
-            if wanted is None or wanted in found or len(found) >= _MOST_CONSTRAINTS:
+            if wanted is None or wanted in asked or len(asked) >= _MOST_CONSTRAINTS:
                 raise Untraceable(error) from error
-            found.append(wanted)
+            asked.append(wanted)
 
 
 def _trace(
-    flat: Callable[..., list[Any]], types: Sequence[LeafType], abstraction: Abstraction, constraints: Sequence[str]
+    flat: Callable[..., list[Any]],
+    types: Sequence[LeafType],
+    abstraction: Abstraction,
+    constraints: Sequence[str],
+    asked: Sequence[str],
 ) -> Trace:
     jax = jax_module()
     export = jax_module("jax.export")
 
-    scope = export.SymbolicScope(for_jax(constraints))
+    scope = export.SymbolicScope([*for_jax(constraints), *asked])
     specs = tuple(
         [_spec(jax, one, _sizes_of_jax(shape, scope)) for one, shape in zip(types, abstraction.shapes, strict=True)]
     )
     jitted = jax.jit(flat, keep_unused=True)
-    with tracing(), _doubts(scope) as pairs:
+    with tracing(), assumptions_of(scope) as assumed:
         traced = jitted.trace(*specs)
     jaxpr = traced.jaxpr
     of_outside = any(isinstance(one, jax.core.Tracer) for one in jaxpr.consts)
@@ -128,8 +129,8 @@ def _trace(
         jaxpr=jaxpr,
         abstraction=abstraction,
         results=tuple([dims_of(aval.shape, names) for aval in jaxpr.out_avals]),
-        constraints=tuple(constraints),
-        doubts=tuple(dict.fromkeys(_differences(pairs, names))),
+        constraints=(*constraints, *asked),
+        assumptions=tuple(dict.fromkeys([one.named(names) for one in assumed])),
     )
 
 
@@ -203,13 +204,8 @@ def _named(sizes: Sizes) -> dict[str, int]:
     return {one.name: size for one, size in sizes.items()}
 
 
-# --- comparisons that JAX answers without a proof ---------------------------------------------------------------------
-
-
 class _ThreadState(threading.local):
-    scope: Any = None  # whose comparisons are recorded
-    pairs: dict[tuple[Any, Any], None]
-    tracing = 0
+    depth = 0
 
 
 _state = _ThreadState()
@@ -218,58 +214,13 @@ _state = _ThreadState()
 @contextmanager
 def tracing() -> Generator[None]:
     """Mark that this thread traces a function in order to compile it: calls of `jit` functions are inlined."""
-    _state.tracing += 1
+    _state.depth += 1
     try:
         yield
     finally:
-        _state.tracing -= 1
+        _state.depth -= 1
 
 
 def is_tracing() -> bool:
     """Whether this thread traces a function in order to compile it."""
-    return _state.tracing > 0
-
-
-@contextmanager
-def _doubts(scope: Any) -> Generator[list[tuple[Any, Any]]]:
-    """Record the comparisons of sizes of a scope that JAX answers with "different" because it cannot tell."""
-    found = list[tuple[Any, Any]]()
-    _watch_comparisons()
-    pairs = dict[tuple[Any, Any], None]()
-    before = _state.scope, getattr(_state, "pairs", {})
-    _state.scope, _state.pairs = scope, pairs
-    try:
-        yield found
-    finally:
-        found += pairs
-        _state.scope, _state.pairs = before
-
-
-@lru_cache(maxsize=1)
-def _watch_comparisons() -> None:
-    """Let JAX's symbolic sizes report those comparisons; JAX has no public way to ask for them."""
-    kind = jax_module("jax._src.export.shape_poly")._DimExpr  # noqa: SLF001
-    compare = kind.__eq__
-
-    def compare_and_report(self: Any, other: Any) -> bool:
-        equal = compare(self, other)
-        if not equal and (scope := _state.scope) is not None and self.scope is scope and isinstance(other, int | kind):
-            _state.scope = None  # the comparisons of the next line are none of the function's
-            _state.pairs.setdefault((self, other))
-            _state.scope = scope
-        return equal
-
-    kind.__eq__ = compare_and_report
-
-
-def _differences(pairs: Sequence[tuple[Any, Any]], names: Mapping[str, Dim]) -> list[Dim]:
-    found = list[Dim]()
-    for one, other in pairs:
-        try:
-            difference = one - other
-        except Exception:  # noqa: BLE001  not a size: the two are different
-            continue
-        if isinstance(difference, int):
-            continue
-        found.append(read_size(str(difference), names))
-    return found
+    return _state.depth > 0

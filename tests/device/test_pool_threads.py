@@ -217,6 +217,49 @@ int main() {
 }
 """
 
+# Threads that are started where subnormal numbers are flushed to zero keep them: halves of one are not zero.
+_SUBNORMAL = r"""
+#include <pthread.h>
+#include <stdint.h>
+#include "call/pool.h"
+
+namespace {
+
+constexpr int64_t kExtent = 256;
+float halves[kExtent];
+pthread_t threads[kExtent];
+volatile float smallest = 1e-40f;
+
+void halve(const ShloRuntime*, void* const*, const int64_t*, int64_t begin, int64_t end, void*) {
+  for (int64_t i = begin; i < end; i++) {
+    for (volatile int spin = 0; spin < 2000; spin = spin + 1) {}
+    halves[i] = smallest * 0.5f;
+    threads[i] = pthread_self();
+  }
+}
+
+}  // namespace
+
+int main() {
+  set_float_mode(float_mode() | kFlushing);
+  ShloRuntime* const pool = shlo_runtime_create(2);
+  int64_t others = 0;
+  for (int round = 0; round < 1000 && others == 0; round++) {
+    shlo_parallel(pool, halve, nullptr, nullptr, kExtent, 1, 0);
+    for (int64_t i = 0; i < kExtent; i++) {
+      if (pthread_equal(threads[i], pthread_self())) continue;
+      others++;
+      constexpr float kZero = 0;
+      if (__builtin_memcmp(&halves[i], &kZero, 4) == 0) return 3;  // to this thread all subnormal numbers are 0
+    }
+  }
+  if (others == 0) return 4;  // the other thread never got a core
+  set_default_float_mode();
+  shlo_runtime_destroy(pool);
+  return 0;
+}
+"""
+
 
 def run_harness(source: str, folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     if shutil.which("g++") is None:
@@ -248,3 +291,7 @@ def test_who_is_woken_stays_awake(tmp_path: Path) -> None:
 def test_callers_leave_threads_to_each_other(tmp_path: Path) -> None:
     """While another caller has a loop to share, one thread fewer takes part, though all are awake."""
     assert run_harness(_LENT, tmp_path).returncode == 0
+
+
+def test_threads_keep_subnormal_numbers(tmp_path: Path) -> None:
+    assert run_harness(_SUBNORMAL, tmp_path).returncode == 0

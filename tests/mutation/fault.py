@@ -121,6 +121,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
         "tests/runtime/cpu/test_vm.py",
     ),
     "imports": ("tests/api/test_lazy_imports.py",),
+    "traced_calls": ("tests/device/test_xla_handler.py", "tests/runtime/xla"),
     "user_text": ("tests/pipeline/test_user_text.py",),
     "launches": ("tests/runtime/cuda/test_launch_table.py", "tests/runtime/cuda/test_gpu_executable.py"),
 }

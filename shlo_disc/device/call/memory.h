@@ -1,5 +1,6 @@
 // Memory for results and temporaries: aligned and reused, since page faults on new memory cost more than most kernels
-// and similar sizes recur. All functions require the GIL.
+// and similar sizes recur. Each library that includes this has free lists of its own, and guards them: the runtime
+// library by the GIL, without which nothing here may be called, xla_handler.cc by a mutex.
 #pragma once
 
 #include <stdint.h>

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "call/float_mode.h"
 #include "call/poison.h"
 #include "call/runtime.h"
 
@@ -185,6 +186,7 @@ bool await(Pool* pool, int64_t seen) {
 void* serve(void* argument) {
   const Worker* self = static_cast<const Worker*>(argument);
   Pool* pool = self->pool;
+  set_default_float_mode();
   int64_t seen = 0;
   Scratch* const own = of_thread();
   if (own != nullptr) own->number = self->number;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "call/float_mode.h"
 #include "call/memory.h"
 #include "call/runtime.h"
 
@@ -136,39 +137,6 @@ XLA_FFI_Error* instantiate(XLA_FFI_CallFrame* frame) {
   XLA_FFI_Error* error = frame->api->XLA_FFI_State_Set(&args);
   if (error != nullptr) release(call);
   return error;
-}
-
-// --- floating point -------------------------------------------------------------------------------------------------
-
-// XLA lets the threads that run its executables flush subnormal numbers to 0. Programs keep these numbers, and threads
-// that a program starts inherit the mode: it is the default one while a program runs.
-#if defined(__x86_64__)
-constexpr uint64_t kChanged = 0xe040;  // MXCSR: flush to zero, rounding, denormals are zero
-uint64_t float_mode() { return __builtin_ia32_stmxcsr(); }
-void set_float_mode(uint64_t mode) { __builtin_ia32_ldmxcsr(static_cast<unsigned>(mode)); }
-#elif defined(__aarch64__)
-constexpr uint64_t kChanged = 0x1c80000;  // FPCR: flush to zero, rounding, flush f16 to zero
-uint64_t float_mode() {
-  uint64_t mode;
-  __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
-  return mode;
-}
-void set_float_mode(uint64_t mode) { __asm__ volatile("msr fpcr, %0" : : "r"(mode)); }
-#else
-constexpr uint64_t kChanged = 0;
-uint64_t float_mode() { return 0; }
-void set_float_mode(uint64_t) {}
-#endif
-
-// Sets the default mode; returns the one before.
-uint64_t set_default_float_mode() {
-  const uint64_t mode = float_mode();
-  if (mode & kChanged) set_float_mode(mode & ~kChanged);
-  return mode;
-}
-
-void restore_float_mode(uint64_t mode) {
-  if (mode & kChanged) set_float_mode(mode);
 }
 
 // --- a run ----------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from ctypes import POINTER, c_int64, c_void_p
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import InternalError
@@ -49,7 +49,7 @@ class _Type(ctypes.Structure):
     _fields_ = [("dtype", c_int64), ("rank", c_int64), ("dims", POINTER(c_int64)), ("bytes", c_int64)]
 
 
-class _Donation(ctypes.Structure):
+class _DonatedBuffer(ctypes.Structure):
     """`ShloXlaDonation` of xla_handler.cc."""
 
     _fields_ = [("given", c_int64), ("argument", c_int64), ("result", c_int64)]
@@ -69,7 +69,7 @@ class _Call(ctypes.Structure):
         ("arguments", c_int64),
         ("addresses", POINTER(c_void_p)),
         ("donations", c_int64),
-        ("donated", POINTER(_Donation)),
+        ("donated", POINTER(_DonatedBuffer)),
         ("run", c_void_p),
         ("runtime", c_void_p),
         ("constants", POINTER(c_void_p)),
@@ -119,6 +119,7 @@ class XlaLibrary:
             if call is None:
                 self._made += 1
                 call = self._calls[key] = _new_call(self._made, executable, shapes)
+                _count(call, "Py_IncRef")  # XLA may release it after Python has cleared this module at exit
                 self.handle.shlo_xla_add(ctypes.byref(call))
             else:
                 self.handle.shlo_xla_hold(ctypes.byref(call))
@@ -154,7 +155,7 @@ class XlaLibrary:
     def _drop_unused(self) -> None:
         """Drop what no module and no executable refers to. XLA cannot tell Python when it destroys an executable."""
         for key in [key for key, call in self._calls.items() if self.handle.shlo_xla_remove(ctypes.byref(call))]:
-            del self._calls[key]
+            _count(self._calls.pop(key), "Py_DecRef")
 
     def _register(self) -> None:
         """Name the handlers to XLA."""
@@ -212,16 +213,21 @@ def _new_call(number: int, executable: CpuExecutable, shapes: Sequence[tuple[int
     names = [*[artifact.arguments[k].dtype for k in places], *[result.dtype for result in artifact.results]]
     types = [_type(*one) for one in zip(names, (*shapes, *plan.shapes), strict=True)]
     donated = [
-        _Donation(places.index(one.argument), one.argument, -1 if one.result is None else one.result)
+        _DonatedBuffer(places.index(one.argument), one.argument, -1 if one.result is None else one.result)
         for one in artifact.donations
     ]
     call = _Call(
         None, number, 0, len(places), len(artifact.results), (_Type * max(1, len(types)))(*types), words(places),
-        len(binding.addresses), binding.addresses, len(donated), (_Donation * max(1, len(donated)))(*donated),
+        len(binding.addresses), binding.addresses, len(donated), (_DonatedBuffer * max(1, len(donated)))(*donated),
         native.run, executable.runtime.address, native.constants, plan.symbols, plan.arena_bytes,
     )  # fmt: skip
     call.kept = (executable, binding, native, plan)
     return call
+
+
+def _count(call: _Call, function: Literal["Py_IncRef", "Py_DecRef"]) -> None:
+    """Change the number of references to an object."""
+    getattr(ctypes.pythonapi, function)(ctypes.py_object(call))
 
 
 def _type(name: str, shape: tuple[int, ...]) -> _Type:

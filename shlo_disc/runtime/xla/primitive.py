@@ -78,8 +78,9 @@ def result_types(found: Sequence[tuple[tuple[int, ...], Any, bool]], given: Sequ
     from jax.core import ShapedArray  # noqa: PLC0415
 
     place = jax.sharding.NamedSharding(jax.sharding.get_abstract_mesh(), jax.sharding.PartitionSpec())
-    varying = {"manual_axis_type": given[0].mat} if given else {}
-    return [ShapedArray(shape, dtype, weak_type=weak, sharding=place, **varying) for shape, dtype, weak in found]
+    # Results vary along the axes along which all arguments do; see `vary_alike`.
+    like = given[0] if given else ShapedArray((), np.float32, sharding=place)
+    return [like.update(shape=shape, dtype=dtype, weak_type=is_weak, sharding=place) for shape, dtype, is_weak in found]
 
 
 def _array(artifact: Artifact, number: int, value: Any) -> Any:

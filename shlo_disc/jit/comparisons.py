@@ -1,0 +1,160 @@
+"""What a trace with symbolic sizes assumes of these sizes.
+
+A trace depends on sizes only through the comparisons that the function makes, JAX's own code among it. JAX answers them
+for symbolic sizes under two assumptions (jax.export, "Shape polymorphism", on comparisons): every size is at least 1,
+and two sizes that it cannot prove to be equal are different. So a function that asks `x.shape[0] == 1` is traced as for
+all other sizes, and no function for sizes of 0. Each answer is recorded here. At sizes where all of them are true, a trace at
+these very sizes would take the same path; at others, the two have to be compared.
+
+Not recorded are equalities that `jax.lax` asks for: its functions are defined by their mathematics for all shapes that
+they accept, so a path that they take for equal sizes computes what the other one computes. NumPy's functions in JAX are
+not defined so (`squeeze` removes the axes whose size is 1), and are recorded like the user's own code.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from shlo_disc.expr.dim import Dim
+from shlo_disc.jit.abstraction import Sizes
+from shlo_disc.jit.jax_modules import jax_module
+from shlo_disc.legalize.constraints import read_size
+
+
+@dataclass(frozen=True, slots=True)
+class SizeAssumption:
+    """That a size, or a difference of two, has a relation to 0: one of `!=`, `>=`, `<=`, `<`."""
+
+    size: Dim
+    relation: str
+
+    def holds(self, sizes: Sizes) -> bool:
+        """Whether it is true of the values of symbols."""
+        value = self.size.evaluate(sizes)
+        match self.relation:
+            case "!=":
+                return value != 0
+            case ">=":
+                return value >= 0
+            case "<=":
+                return value <= 0
+            case _:
+                return value < 0
+
+
+@dataclass(frozen=True, slots=True)
+class JaxAssumption:
+    """The same of a size of JAX."""
+
+    size: Any
+    relation: str
+
+    def named(self, names: Mapping[str, Dim]) -> SizeAssumption:
+        """The same, as a dim of named symbols."""
+        return SizeAssumption(read_size(str(self.size), names), self.relation)
+
+
+class _ThreadState(threading.local):
+    scope: Any = None  # of the sizes whose comparisons are recorded
+    found: dict[JaxAssumption, None]
+
+
+_state = _ThreadState()
+
+
+@contextmanager
+def assumptions_of(scope: Any) -> Generator[list[JaxAssumption]]:
+    """Record what JAX assumes of the sizes of a scope, in this thread."""
+    result = list[JaxAssumption]()
+    _watch()
+    found = dict[JaxAssumption, None]()
+    before = _state.scope, getattr(_state, "found", {})
+    _state.scope, _state.found = scope, found
+    try:
+        yield result
+    finally:
+        _state.scope, _state.found = before
+        result += found
+
+
+def _record(size: Any, relation: str) -> None:
+    """Record an assumption of a size of the scope, unless it is a number and proven."""
+    scope = _state.scope
+    if scope is None or getattr(size, "scope", None) is not scope:
+        return
+    _state.scope = None  # storing it compares sizes, too
+    try:
+        _state.found.setdefault(JaxAssumption(size, relation))
+    finally:
+        _state.scope = scope
+
+
+@lru_cache(maxsize=1)
+def _watch() -> None:
+    """Let JAX's symbolic sizes report what they assume; JAX has no public way to ask for it."""
+    module = jax_module("jax._src.export.shape_poly")
+    kind = module._DimExpr  # noqa: SLF001
+    equal, divide, bounds = kind.__eq__, kind._divmod, module._bounds_decision  # noqa: SLF001
+
+    def watched_equal(self: Any, other: Any) -> bool:
+        answer = equal(self, other)
+        if not answer and _state.scope is not None and isinstance(other, int | kind) and not _is_asked_by_lax():
+            _record(_difference(self, other), "!=")
+        return answer
+
+    def watched_divide(self: Any, divisor: Any) -> Any:
+        _record(divisor, "!=")
+        return divide(self, divisor)
+
+    def watched_bounds(size: Any, precision: Any) -> tuple[float, float]:
+        lowest, highest = bounds(size, precision)
+        if lowest >= 0:
+            _record(size, ">=")
+        elif highest <= 0:
+            _record(size, "<" if highest < 0 else "<=")
+        return lowest, highest
+
+    def watched_truth(self: Any) -> bool:
+        _record(self, "!=")
+        return True
+
+    kind.__eq__, kind._divmod, kind.__bool__ = watched_equal, watched_divide, watched_truth  # noqa: SLF001
+    module._bounds_decision = watched_bounds  # noqa: SLF001
+
+
+def _difference(one: Any, other: Any) -> Any:
+    scope, _state.scope = _state.scope, None
+    try:
+        return one - other
+    finally:
+        _state.scope = scope
+
+
+@lru_cache(maxsize=1)
+def _own_folders() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Files whose code compares sizes for its caller, and those of JAX whose equalities are not recorded."""
+    source = Path(jax_module().__file__).parent / "_src"
+    passing, exempt = ("export/", "core.py", "util.py"), ("lax/", "interpreters/", "ad_util.py")
+    own = str(Path(__file__))
+    return (own, *[f"{source}/{name}" for name in passing]), tuple([f"{source}/{name}" for name in exempt])
+
+
+def _is_asked_by_lax() -> bool:
+    """Whether `jax.lax`, or an interpreter of JAX, compares sizes."""
+    passing, exempt = _own_folders()
+    frame = inspect.currentframe()
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file.startswith(exempt):
+            return True
+        if not file.startswith(passing):
+            return False
+        frame = frame.f_back
+    return False

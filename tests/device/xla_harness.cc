@@ -1,0 +1,211 @@
+// A stand-in for XLA: threads that make, run and destroy executables of two programs, with the handler of
+// xla_handler.cc. Compiled behind XLA's c_api.h; prints the first thing that is wrong and exits with 1.
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef SHLO_UNLOCKED  // for the test of this test
+static int no_lock(pthread_mutex_t*) { return 0; }
+#define pthread_mutex_lock no_lock
+#define pthread_mutex_unlock no_lock
+#endif
+#include "call/xla_handler.cc"
+
+namespace {
+
+constexpr int64_t kThreads = 4, kRounds = 150;
+
+void need(bool is_right, const char* what) {
+  if (is_right) return;
+  fprintf(stderr, "wrong: %s\n", what);
+  exit(1);
+}
+
+// --- XLA ------------------------------------------------------------------------------------------------------------
+
+struct Error {
+  XLA_FFI_Error_Code code;
+  char message[256];
+};
+
+struct Context {  // of an executable
+  void* state;
+};
+
+XLA_FFI_Error* create(XLA_FFI_Error_Create_Args* args) {
+  Error* made = static_cast<Error*>(malloc(sizeof(Error)));
+  made->code = args->errc;
+  snprintf(made->message, sizeof made->message, "%s", args->message);
+  return reinterpret_cast<XLA_FFI_Error*>(made);
+}
+
+XLA_FFI_Error* set_state(XLA_FFI_State_Set_Args* args) {
+  reinterpret_cast<Context*>(args->ctx)->state = args->state;
+  return nullptr;
+}
+
+XLA_FFI_Error* get_state(XLA_FFI_State_Get_Args* args) {
+  args->state = reinterpret_cast<Context*>(args->ctx)->state;
+  return nullptr;
+}
+
+XLA_FFI_Api api() {
+  XLA_FFI_Api found = {};
+  found.XLA_FFI_Error_Create = create;
+  found.XLA_FFI_State_Set = set_state;
+  found.XLA_FFI_State_Get = get_state;
+  return found;
+}
+
+const XLA_FFI_Api kApi = api();
+
+XLA_FFI_CallFrame frame_of(Context* context) {
+  XLA_FFI_CallFrame frame = {};
+  frame.api = &kApi;
+  frame.ctx = reinterpret_cast<XLA_FFI_ExecutionContext*>(context);
+  return frame;
+}
+
+XLA_FFI_Error* load(Context* context, int64_t number, int64_t made_by) {
+  XLA_FFI_Scalar scalars[] = {{XLA_FFI_DataType_S64, &number}, {XLA_FFI_DataType_S64, &made_by}};
+  XLA_FFI_AttrType types[] = {XLA_FFI_AttrType_SCALAR, XLA_FFI_AttrType_SCALAR};
+  XLA_FFI_ByteSpan spans[] = {{"call", 4}, {"process", 7}};
+  XLA_FFI_ByteSpan* names[] = {&spans[0], &spans[1]};
+  void* values[] = {&scalars[0], &scalars[1]};
+  XLA_FFI_CallFrame frame = frame_of(context);
+  frame.attrs.size = 2;
+  frame.attrs.types = types;
+  frame.attrs.names = names;
+  frame.attrs.attrs = values;
+  return shlo_xla_instantiate(&frame);
+}
+
+// Runs on an array of `size` f32, and one more for the scratch copy; the result has the same size.
+XLA_FFI_Error* execute_on(Context* context, float* x, float* y, float* result, int64_t size) {
+  XLA_FFI_Buffer buffers[3] = {};
+  float* const data[] = {x, y, result};
+  for (int k = 0; k < 3; k++) {
+    buffers[k].dtype = XLA_FFI_DataType_F32;
+    buffers[k].data = data[k];
+    buffers[k].rank = 1;
+    buffers[k].dims = &size;
+  }
+  void* given[] = {&buffers[0], &buffers[1]};
+  void* results[] = {&buffers[2]};
+  XLA_FFI_CallFrame frame = frame_of(context);
+  frame.args.size = 2;
+  frame.args.args = given;
+  frame.rets.size = 1;
+  frame.rets.rets = results;
+  return shlo_xla_execute(&frame);
+}
+
+void fails(XLA_FFI_Error* error, XLA_FFI_Error_Code code, const char* message) {
+  need(error != nullptr, message);
+  Error* found = reinterpret_cast<Error*>(error);
+  need(found->code == code && strstr(found->message, message) != nullptr, found->message);
+  free(found);
+}
+
+// --- programs -------------------------------------------------------------------------------------------------------
+
+bool out_of_memory;
+
+// result = x + 2 y, by memory that no other run may touch meanwhile: the arena, and y, which is a copy.
+int64_t compute(const ShloRuntime*, void* const* arguments, void* const* results, const void* const*,
+                const int64_t* symbols, void* memory) {
+  if (out_of_memory) return SHLO_NO_MEMORY;
+  const float* x = static_cast<const float*>(arguments[0]);
+  float *y = static_cast<float*>(arguments[1]), *z = static_cast<float*>(results[0]);
+  float* arena = static_cast<float*>(memory);
+  for (int64_t k = 0; k < symbols[0]; k++) y[k] *= 2, arena[k] = x[k];
+  sched_yield();
+  for (int64_t k = 0; k < symbols[0]; k++) z[k] = arena[k] + y[k];
+  return SHLO_DONE;
+}
+
+struct Program {
+  int64_t size;
+  ShloXlaType types[3];
+  ShloXlaDonation donation;
+  int64_t places[2];
+  char* addresses[2];
+  ShloXlaCall call;
+};
+
+void make(Program* it, int64_t number, int64_t size, int64_t arena_bytes) {
+  it->size = size;
+  for (ShloXlaType& type : it->types) type = {XLA_FFI_DataType_F32, 1, &it->size, size * 4};
+  it->donation = {1, 1, -1};
+  it->places[0] = 0, it->places[1] = 1;
+  it->call = {};
+  it->call.number = number;
+  it->call.given = 2, it->call.results = 1, it->call.arguments = 2;
+  it->call.types = it->types, it->call.places = it->places, it->call.addresses = it->addresses;
+  it->call.donations = 1, it->call.donated = &it->donation;
+  it->call.run = compute, it->call.symbols = &it->size, it->call.arena_bytes = arena_bytes;
+  shlo_xla_add(&it->call);
+}
+
+Program programs[2];
+
+void* work(void* given) {
+  const int64_t seed = *static_cast<int64_t*>(given);
+  for (int64_t round = 0; round < kRounds; round++) {
+    const Program& program = programs[(seed + round) % 2];
+    const int64_t n = program.size;
+    Context context = {};
+    need(load(&context, program.call.number, 17) == nullptr, "loading");
+    float* arrays = static_cast<float*>(malloc(static_cast<size_t>(n) * 12));
+    for (int64_t k = 0; k < n; k++) arrays[k] = static_cast<float>(seed + k), arrays[n + k] = static_cast<float>(k);
+    need(execute_on(&context, arrays, arrays + n, arrays + 2 * n, n) == nullptr, "running");
+    for (int64_t k = 0; k < n; k++) {
+      need(arrays[2 * n + k] == static_cast<float>(seed + 3 * k), "a result");
+      need(arrays[n + k] == static_cast<float>(k), "an argument of XLA was overwritten");
+    }
+    free(arrays);
+    need(shlo_xla_remove(const_cast<ShloXlaCall*>(&program.call)) == 0, "removed while an executable has it");
+    release(context.state);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+int main() {
+  shlo_xla_begin(17, 0);
+  make(&programs[0], 1, 100, 400);
+  make(&programs[1], 2, 1000, 5 << 20);  // an arena, of which the first elements are used
+  pthread_t threads[kThreads];
+  int64_t seeds[kThreads];
+  for (int64_t k = 0; k < kThreads; k++) seeds[k] = k, pthread_create(&threads[k], nullptr, work, &seeds[k]);
+  for (pthread_t thread : threads) pthread_join(thread, nullptr);
+  need(shlo_xla_unused_memory(0) > 5 << 20, "arenas are kept");
+  need(shlo_xla_unused_memory(1) == 0, "and dropped");
+
+  Context context = {};
+  float array[100] = {}, other[100] = {}, result[100];
+  fails(load(&context, 3, 17), XLA_FFI_Error_Code_NOT_FOUND, "that is gone");
+  fails(load(&context, 1, 18), XLA_FFI_Error_Code_FAILED_PRECONDITION, "another process");
+  need(load(&context, 1, 17) == nullptr, "loading");
+  fails(execute_on(&context, array, other, result, 99), XLA_FFI_Error_Code_INVALID_ARGUMENT, "other types or sizes");
+  out_of_memory = true;
+  fails(execute_on(&context, array, other, result, 100), XLA_FFI_Error_Code_RESOURCE_EXHAUSTED, "the calling thread");
+  out_of_memory = false;
+  programs[0].call.arena_bytes = 1ll << 61;
+  fails(execute_on(&context, array, other, result, 100), XLA_FFI_Error_Code_RESOURCE_EXHAUSTED,
+        "no memory for the temporaries of this call: 2305843009213693952 bytes");
+  programs[0].call.arena_bytes = 400;
+  programs[0].types[1].bytes = 1ll << 61;
+  fails(execute_on(&context, array, other, result, 100), XLA_FFI_Error_Code_RESOURCE_EXHAUSTED,
+        "no memory for a copy of a donated argument of this call: 2305843009213693952 bytes");
+  shlo_xla_release(&programs[0].call);
+  need(shlo_xla_remove(&programs[0].call) == 0, "an executable has it");
+  release(context.state);
+  need(shlo_xla_remove(&programs[0].call) == 1, "nothing has it");
+  fails(load(&context, 1, 17), XLA_FFI_Error_Code_NOT_FOUND, "that is gone");
+  shlo_xla_unused_memory(1);
+  return 0;
+}
