@@ -24,6 +24,7 @@ from shlo_disc.diagnostics import InternalError, Source, Span, UnsupportedOpErro
 from shlo_disc.expr.dim import Dim, const
 from shlo_disc.expr.dim import Sym as Symbol
 from shlo_disc.jit.abstraction import Sizes
+from shlo_disc.jit.comparisons import SizeAssumption
 from shlo_disc.jit.jax_modules import jax_module
 from shlo_disc.jit.same_trace import same_trace
 from shlo_disc.jit.tracing import Trace, retraced, sizes_in_scope
@@ -232,9 +233,9 @@ class TracedProgram:
         specs: Sequence[Any],
         names: Sequence[str],
         at: At | None = None,
-        doubts: Sequence[Dim] = (),
+        assumptions: Sequence[SizeAssumption] = (),
     ) -> TracedProgram:
-        """A program of a function; `doubts` are additional ones, of what that was made from."""
+        """A program of a function; `assumptions` are additional ones, of what that was made from."""
         found = retraced(flat, specs, names)
         missing = found.abstraction.undefined
         missing += tuple([one for one in names if one not in found.abstraction.names])
@@ -243,7 +244,7 @@ class TracedProgram:
 
             carrier = jax.ShapeDtypeStruct((*sizes_in_scope(self.trace.specs, missing), 0), bool)
             found = retraced(lambda *arrays: flat(*arrays[:-1]), [*specs, carrier], names)
-        found = replace(found, doubts=(*found.doubts, *doubts))
+        found = replace(found, assumptions=(*found.assumptions, *assumptions))
         program = TracedProgram(name, found, self._compile, at if names else None, missing)
         program.is_original = False
         return program
@@ -296,7 +297,7 @@ class TracedProgram:
                 specs,
                 names,
                 lambda at: self.at(at).linearize_once(mask).forward,
-                whole.doubts,
+                whole.assumptions,
             ),
             linear=derivative,
             residuals=sources,

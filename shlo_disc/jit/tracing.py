@@ -139,13 +139,13 @@ def retraced(flat: Callable[..., list[Any]], specs: Sequence[Any], names: Sequen
     jax = jax_module()
 
     jitted = jax.jit(flat, keep_unused=True)
-    with tracing(), _doubts(_scope_of(specs)) as pairs:
+    with tracing(), assumptions_of(_scope_of(specs)) as assumed:
         traced = jitted.trace(*specs)
     symbols = {name: symbol(name) for name in names}
     shapes = tuple([dims_of(one.shape, symbols) for one in specs])
     results = tuple([dims_of(aval.shape, symbols) for aval in traced.jaxpr.out_avals])
-    doubts = tuple(dict.fromkeys(_differences(pairs, symbols)))
-    return Trace(flat, jitted, tuple(specs), traced.jaxpr, Abstraction(shapes), results, (), doubts)
+    assumptions = tuple(dict.fromkeys([one.named(symbols) for one in assumed]))
+    return Trace(flat, jitted, tuple(specs), traced.jaxpr, Abstraction(shapes), results, (), assumptions)
 
 
 def sizes_in_scope(specs: Sequence[Any], names: Sequence[str]) -> Any:
