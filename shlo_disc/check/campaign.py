@@ -29,6 +29,7 @@ from shlo_disc.targets import target_named
 
 _Task: TypeAlias = tuple[int, int | None]  # a seed, and how many programs to make at most
 
+_SHARE = 3.0  # of the patience for each call, all but one part of this many is left for compilers and other runs
 _JAX_TOGETHER = 5  # functions in a module, with their derivatives
 _JAX_EVERY = 3
 _RENEWED = 25  # modules per process, as loaded programs and JAX's caches are freed only at its end
@@ -202,13 +203,18 @@ class Job:
         settings, started, before = self.settings, time.monotonic(), self._processor_seconds()
         text, together = made(seed, count)
         family = family_of(seed)
-        judge = Judge(self.ways, ways_of(seed) if settings.ways is None else settings.ways, settings.tolerance)
+        others = ways_of(seed) if settings.ways is None else settings.ways
+        judge = Judge(self.ways, others, settings.tolerance, settings.patience / (_SHARE * max(1, settings.calls)))
+        doing = _Doing()
         try:
             with boundary("check"), _limited(settings.patience):
-                report = check_random(text, judge, self._plan(seed, family), settings.config, _silent)
+                report = check_random(text, judge, self._plan(seed, family), settings.config, doing.show)
             found = _found(report.finding, judge, settings, seed)
         except _EndlessError as error:
-            late = InternalError(f"found no end after {settings.patience:g} seconds, expected one within minutes")
+            where = self._where(doing)
+            late = InternalError(
+                f"found no end after {settings.patience:g} seconds, expected one within minutes{where}"
+            )
             late.__cause__ = error
             report, found = CheckReport(0, 0, 0, (), None), _broken(late, text, settings, seed)
         except InternalError as error:
@@ -233,9 +239,26 @@ class Job:
             xla_calls=1,
         )
 
+    def _where(self, doing: _Doing) -> str:
+        """What was done when the patience ended, and where the other process was."""
+        interrupted = self.ways.interrupted if isinstance(self.ways, Worker) else None
+        if interrupted is None:
+            return doing.what and f": {doing.what}"
+        return f": {doing.what}, {interrupted}" + (f"\n{interrupted.traceback}" if interrupted.traceback else "")
+
     def _processor_seconds(self) -> float:
         others = self.ways.processor_seconds if isinstance(self.ways, Worker) else 0.0
         return time.process_time() + others
+
+
+@dataclass(slots=True)
+class _Doing:
+    """What is being done with a module."""
+
+    what: str = ""
+
+    def show(self, what: str, done: int, total: int) -> None:
+        self.what = f"call {done + 1} of {total} ({what})" if total else what
 
 
 class _EndlessError(BaseException):
@@ -269,10 +292,6 @@ def _begin(settings: Settings) -> None:
 
 def _examine(seed: int, count: int | None) -> Examined:
     return _jobs[0].examine(seed, count)
-
-
-def _silent(_what: str, _done: int, _total: int) -> None:
-    pass
 
 
 def _broken(error: InternalError, text: str, settings: Settings, seed: int) -> _Found:

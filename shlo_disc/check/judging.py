@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -23,6 +24,7 @@ _OF_VECTORS = ("syevd", "heevd", *_DESTROYING)
 
 
 _AS_COMPUTED = Tolerance()
+_ENOUGH = 128  # legal runs after which a difference is reported, even if more would take too long
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +66,48 @@ class Verdict:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(slots=True)
+class _LegalRuns:
+    """Legal runs for one call, as long as they are expected to end within `seconds` together."""
+
+    ways: Ways
+    case: CheckedCall
+    seconds: float
+    spent: float = 0.0
+    slowest: float = 0.0  # seconds of one run, the mean of those that were asked for together
+
+    def of(self, way: str, result: int, numbers: range) -> Sequence[Array]:
+        """Give one result of these runs; none if they take too long and there are enough without them.
+
+        Raises `TimeoutError` if they take too long, and those before are too few to decide.
+        """
+        expected = self.slowest * len(numbers)
+        if self.spent + expected > self.seconds:
+            if numbers.start >= _ENOUGH:
+                return []
+            raise TimeoutError(
+                f"result {result} still differs after {numbers.start} legal runs of the interpreter, {_ENOUGH} were "
+                f"expected before it is wrong; one takes {self.slowest:.2g} s, and all may take {self.seconds:g} s"
+            )
+        before = time.monotonic()
+        found = self.ways.samples(way, self.case.module, self.case.inputs, result, numbers)
+        taken = time.monotonic() - before
+        self.spent += taken
+        self.slowest = max(self.slowest, taken / max(1, len(numbers)))
+        return found
+
+
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Runs cases in several ways, and compares `others` with the reference."""
+    """Runs cases in several ways, and compares `others` with the reference.
+
+    `seconds`: for all legal runs of a call. A way that differs where this is too short is not judged.
+    """
 
     ways: Ways
     others: tuple[str, ...]
     tolerance: Tolerance = _AS_COMPUTED
+    seconds: float = 600.0
 
     def without(self, way: str) -> Judge:
         """The same judge without one of the ways."""
@@ -78,12 +115,6 @@ class Judge:
 
     def verdict(self, case: CheckedCall) -> Verdict:
         """Run a case in all ways."""
-        try:
-            return self._judged(case)
-        except TimeoutError as error:
-            return Verdict("nothing", notes=(f"what rounding explains is not known: {error}",))
-
-    def _judged(self, case: CheckedCall) -> Verdict:
         module, inputs = case.module, case.inputs
         expected = self.ways.run(REFERENCE, module, inputs)
         if isinstance(expected, Stop):
@@ -93,7 +124,8 @@ class Judge:
         if skipped:
             notes.append(f"results {sorted(skipped)} are random or not unique: only their shapes are compared")
         alike: tuple[str, tuple[Array, ...]] | None = None  # the first of the ways that have to be bit-identical
-        compared = False
+        compared, undecided = False, False
+        legal = _LegalRuns(self.ways, case, self.seconds)
         for way in self.others:
             outcome = self.ways.run(way, module, inputs)
             if isinstance(outcome, Stop):
@@ -101,28 +133,33 @@ class Judge:
                     notes.append(f"{way}: {outcome.first_line}")
                     continue
                 return Verdict("fail", Failure(way, REFERENCE, outcome.kind, stop=outcome))
-            compared = True
             before = alike if way in ALIKE else None
-            if before is not None:
-                failure = self._identical(way, case, outcome, *before)
-            else:
-                failure = self._compared(way, case, outcome, expected, skipped, FEW_RUNS)
-                alike = (way, outcome) if way in ALIKE else alike
-            if failure is None:
+            try:
+                if before is not None:
+                    failure = self._identical(way, case, outcome, *before)
+                else:
+                    alike = (way, outcome) if way in ALIKE else alike
+                    failure = self._compared(way, legal, outcome, expected, skipped, FEW_RUNS)
+                compared = True
+                if failure is None:
+                    continue
+                if known := self.ways.deviation(way, module, inputs):  # one run; the many below may take minutes
+                    notes.append(known)
+                    continue
+                if before is None:
+                    failure = self._compared(way, legal, outcome, expected, skipped, MANY_RUNS)
+            except TimeoutError as error:
+                notes.append(f"{way}: what rounding explains is not known: {error}")
+                undecided = True
                 continue
-            if known := self.ways.deviation(way, module, inputs):  # one run; the many below may take minutes
-                notes.append(known)
-                continue
-            if before is None:
-                failure = self._compared(way, case, outcome, expected, skipped, MANY_RUNS)
             if failure is not None:
                 return Verdict("fail", failure)
-        return Verdict("agree" if compared else "nothing", notes=tuple(notes))
+        return Verdict("agree" if compared and not undecided else "nothing", notes=tuple(notes))
 
     def _compared(
         self,
         way: str,
-        case: CheckedCall,
+        legal: _LegalRuns,
         found: Sequence[Array],
         expected: Sequence[Array],
         skipped: frozenset[int],
@@ -131,7 +168,7 @@ class Judge:
         difference = compare(
             found,
             expected,
-            lambda result, numbers: self.ways.samples(way, case.module, case.inputs, result, numbers),
+            lambda result, numbers: legal.of(way, result, numbers),
             self.tolerance,
             skipped,
             rounds,

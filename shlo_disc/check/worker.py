@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import os
+import re
 import select
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -34,6 +37,9 @@ _ERRORS_READ = 1 << 16  # bytes, from the end of what a process wrote to its sta
 _LENGTH = 8  # bytes of a message's length prefix
 _LONGEST = 1 << 34  # bytes of a message, at most
 _T = TypeVar("_T")
+_TELL = signal.SIGUSR1  # makes a process write where it is
+_TELLING = 2.0  # seconds that it has for it
+_FRAME = re.compile(r'  File ".*/(?P<file>shlo_disc/[^"]+)", line (?P<line>\d+) in (?P<function>.+)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,22 @@ class _Answer:
     text: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """What a process did when it was stopped."""
+
+    what: str
+    seconds: float  # since it was asked
+    processor: float  # seconds of processors in that time: few if it waits
+    traceback: str
+
+    def __str__(self) -> str:
+        """One line, with the innermost of our functions."""
+        frames = (_FRAME.match(line) for line in self.traceback.splitlines())
+        ours = next((f", in {x['function']} ({x['file']}, line {x['line']})" for x in frames if x is not None), "")
+        return f"{self.what} for {self.seconds:.0f} s, {self.processor:.0f} s of processors{ours}"
+
+
 class Worker:
     """`Ways` in another process, which is started on demand, and again after a crash or a timeout."""
 
@@ -75,6 +97,8 @@ class Worker:
         self.seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by __exit__); all processes write to it
+        self._spent = 0.0  # processor seconds of the processes that have ended
+        self.interrupted: Interrupted | None = None
 
     def __enter__(self) -> Worker:
         return self
@@ -85,12 +109,12 @@ class Worker:
 
     @property
     def processor_seconds(self) -> float:
-        """CPU time of the process and of the compilers that it ran; 0 without /proc."""
+        """CPU time of all its processes and of the compilers that they ran; 0 without /proc."""
         with contextlib.suppress(OSError):
             if self._process is not None:
                 fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-                return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
-        return 0.0
+                return self._spent + sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+        return self._spent
 
     def run(self, way: str, module: Module, inputs: Sequence[Array]) -> Outcome:
         """Run a module in one way."""
@@ -115,13 +139,21 @@ class Worker:
         return self._ask(_Request("deviation", way, _text(module), _plain(inputs))).text
 
     def _ask(self, request: _Request) -> _Answer:
+        self.interrupted = None
         process = self._process or self._started()
+        since, before = time.monotonic(), self.processor_seconds
+
+        def interrupted() -> Interrupted:
+            spent = time.monotonic() - since, self.processor_seconds - before
+            return Interrupted(_spell_request(request), *spent, self._traceback())
+
         stdin, stdout = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
         try:
             _send(stdin, request)
             if not select.select([stdout], [], [], self.seconds)[0]:
+                late = interrupted()
                 self._stop()
-                return _Answer(Stop("timeout", f"no result after {self.seconds:g} seconds"))
+                return _Answer(Stop("timeout", f"no result after {self.seconds:g} seconds: {late}"))
             return _receive(stdout, _Answer)
         except (EOFError, BrokenPipeError):
             code = process.wait()
@@ -130,9 +162,26 @@ class Worker:
         except codec.DamagedError as error:
             self._stop()
             return _Answer(Stop("crash", f"the process answered with damaged data: {error}"))
-        except BaseException:  # a late answer would be read as the answer to the next request
+        except BaseException as error:  # a late answer would be read as the answer to the next request
+            if not isinstance(error, Exception):
+                self.interrupted = interrupted()
             self._stop()
             raise
+
+    def _traceback(self) -> str:
+        """The innermost Python frames of the threads of the process, wherever they are; empty if it does not say."""
+        process = self._process
+        if process is None or process.poll() is not None:
+            return ""
+        before = self._errors.seek(0, os.SEEK_END)
+        process.send_signal(_TELL)
+        end = time.monotonic() + _TELLING
+        size, grown = before, True
+        while time.monotonic() < end and (grown or size == before):  # until it has grown, and does no more
+            time.sleep(0.1)
+            grown, size = self._errors.seek(0, os.SEEK_END) > size, self._errors.seek(0, os.SEEK_END)
+        self._errors.seek(before)
+        return self._errors.read().decode(errors="replace")
 
     def _last_error(self) -> str:
         """The line of standard error that explains why the process ended, if there is one."""
@@ -153,12 +202,19 @@ class Worker:
 
     def _stop(self) -> None:
         if self._process is not None:
+            self._spent = self.processor_seconds
             self._process.kill()  # has no effect if it has ended
             self._process.wait()
             for stream in (self._process.stdin, self._process.stdout):
                 with contextlib.suppress(BrokenPipeError):
                     cast("IO[bytes]", stream).close()
             self._process = None
+
+
+def _spell_request(request: _Request) -> str:
+    if request.method == "samples":
+        return f"legal runs {request.first} to {request.last - 1} of result {request.result} for {request.way}"
+    return f"{'a run' if request.method == 'run' else 'known deviations'} of {request.way}"
 
 
 def _send(stream: IO[bytes], message: object) -> None:
@@ -208,6 +264,7 @@ def _spell_code(code: int) -> str:
 
 def serve() -> None:
     """Answer requests until the input ends; what programs print goes to standard error."""
+    faulthandler.register(_TELL)
     source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     POOL.poisons = True  # reads of uninitialized memory must not give right results by chance

@@ -1,4 +1,6 @@
-"""One record per op of StableHLO and CHLO: how it is written, its slots, and its constraints.
+"""One record per op: how it is written, its slots, and its constraints.
+
+Ops are those of StableHLO and CHLO, and those of other dialects that compute sizes.
 
 A slot is an operand, a result or an attribute. Labels are those of the specification: `I1` for the first input, `C3`
 for the third constraint. Where the specification has none (deprecated ops, CHLO), labels are ours, in its manner.
@@ -27,9 +29,11 @@ from shlo_disc.ir.attributes import (
     IntegerAttr,
     LocationAttr,
     OpaqueAttr,
+    OpaqueType,
     QuantizedElement,
     QuantizedTensorType,
     RecordAttr,
+    ScalarType,
     StringAttr,
     SymbolAttr,
     TensorType,
@@ -64,6 +68,11 @@ _NAMES: Mapping[TypeKind, str] = {  # those of several kinds first
     TypeKind.TUPLE: "tuples",
     TypeKind.BUFFER: "buffers",
     TypeKind.FUTURE: "futures",
+    TypeKind.SCALAR: "single integers",
+    TypeKind.SCALAR_FLOAT: "single floats",
+    TypeKind.SHAPE: "shapes",
+    TypeKind.SIZE: "sizes",
+    TypeKind.WITNESS: "witnesses",
     TypeKind.OTHER: "values of other dialects",
 }
 
@@ -129,8 +138,19 @@ def kind_of(type_: Type) -> TypeKind:
             return TypeKind.BUFFER
         case FutureType():
             return TypeKind.FUTURE
+        case ScalarType(dtype):
+            return TypeKind.SCALAR if dtype.is_integer or dtype.is_bool else TypeKind.SCALAR_FLOAT
+        case OpaqueType(text):
+            return _OF_SHAPE.get(text, TypeKind.OTHER)
         case _:
             return TypeKind.OTHER
+
+
+_OF_SHAPE: Mapping[str, TypeKind] = {
+    "!shape.shape": TypeKind.SHAPE,
+    "!shape.size": TypeKind.SIZE,
+    "!shape.witness": TypeKind.WITNESS,
+}
 
 
 def _kind_of_element(element: DType | QuantizedElement) -> TypeKind:

@@ -1,4 +1,4 @@
-"""The records of all ops of StableHLO and CHLO, by name."""
+"""The records of all ops of StableHLO and CHLO, and of those of other dialects that compute sizes, by name."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from shlo_disc.dialects.ops import (
     scan,
     transfer,
 )
+from shlo_disc.dialects.other import integers, shapes, tensors
 from shlo_disc.dialects.record import OpRecord
 
 _FAMILIES = (
@@ -54,3 +55,6 @@ _FAMILIES = (
 )
 
 OPS: Mapping[str, OpRecord] = {rules.name: rules for family in _FAMILIES for rules in family}
+OTHER_OPS: Mapping[str, OpRecord] = {
+    rules.name: rules for family in (integers.OPS, tensors.OPS, shapes.OPS) for rules in family
+}

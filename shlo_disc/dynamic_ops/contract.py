@@ -144,7 +144,23 @@ def _dot_reference(op: Op[DotAttrs], inputs: Arrays) -> Arrays:
     )
     a = lhs.transpose(*attrs.lhs_batch, *lhs_free, *attrs.lhs_contract).reshape(*batch, m, depth)
     b = rhs.transpose(*attrs.rhs_batch, *attrs.rhs_contract, *rhs_free).reshape(*batch, depth, n)
-    return (rounded(np.matmul(a, b).reshape(concrete_shape(op.results[0].shape)), op.results[0].dtype),)
+    return (rounded(_matmul(a, b).reshape(concrete_shape(op.results[0].shape)), op.results[0].dtype),)
+
+
+def _matmul(a: Array, b: Array) -> Array:
+    """Multiply matrices, complex ones by the products of their parts.
+
+    BLAS multiplies a complex product by 1 + 0i in the end, which makes NaN of infinity, for some shapes and operands.
+    """
+    if a.dtype.kind != "c":
+        return np.matmul(a, b)
+    (real, imag), (other_real, other_imag) = (
+        (np.ascontiguousarray(x.real), np.ascontiguousarray(x.imag)) for x in (a, b)
+    )
+    found = np.empty((*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]), a.dtype)
+    found.real = np.matmul(real, other_real) - np.matmul(imag, other_imag)
+    found.imag = np.matmul(real, other_imag) + np.matmul(imag, other_real)
+    return found
 
 
 def _convolution(op: Op[ConvAttrs], ask: ElementQuery, _k: int, index: Index) -> Scalar:
@@ -246,7 +262,7 @@ def _one_group(x: Array, w: Array, attrs: ConvAttrs, out: tuple[int, ...]) -> Ar
         )
         piece = x[(slice(None), slice(None), *view)].reshape(*x.shape[:2], math.prod(out))
         # (not by tensordot: for a single weight of 0, BLAS returns 0 for 0 * infinity instead of NaN)
-        found += np.matmul(w[(slice(None), slice(None), *tap)], piece).reshape(found.shape)
+        found += _matmul(w[(slice(None), slice(None), *tap)], piece).reshape(found.shape)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from shlo_disc.dynamic_ops.create import concrete_shape
 from shlo_disc.dynamic_ops.introsort import introsorted
 from shlo_disc.dynamic_ops.opdef import Arrays, OpDef, RunBody, Template, Trait
-from shlo_disc.dynamic_ops.program import Op
+from shlo_disc.dynamic_ops.program import Body, Op
 from shlo_disc.expr.dim import Dim
 
 
@@ -87,44 +88,74 @@ def _scatter_reference(op: Op[ScatterAttrs], inputs: Arrays, run: RunBody) -> Ar
     if attrs.index_vector_dim == indices.ndim:
         indices = indices[..., None]
     rows = np.moveaxis(indices, attrs.index_vector_dim, -1)
-    rank, shape = found[0].ndim, found[0].shape
+    shape = found[0].shape
     scatter_dims = [k for k in range(updates[0].ndim) if k not in attrs.update_window_dims]
     dropped = tuple(sorted((*attrs.inserted_window_dims, *attrs.input_batching_dims)))
     moved = [np.moveaxis(x, scatter_dims, range(len(scatter_dims))) for x in updates]
-    for batch in np.ndindex(rows.shape[:-1]):
-        first = [0] * rank
-        for dim, value in zip(attrs.scatter_dims_to_operand_dims, rows[batch], strict=True):
-            first[dim] = int(value)
-        for dim, k in zip(attrs.input_batching_dims, attrs.scatter_indices_batching_dims, strict=True):
-            first[dim] = batch[k - (k > attrs.index_vector_dim)]
-        pieces = [np.expand_dims(x[batch], dropped) for x in moved]
-        size = pieces[0].shape
-        if attrs.clamps:
-            first = [max(0, min(a, n - w)) for a, w, n in zip(first, size, shape, strict=True)]
-        if all(a >= 0 and a + w <= n for a, w, n in zip(first, size, shape, strict=True)):
-            window = tuple(slice(a, a + w) for a, w in zip(first, size, strict=True))
-            combined = run(op.bodies[0], (*(x[window] for x in found), *pieces))
-            for x, value in zip(found, combined, strict=True):
-                x[window] = value
-    return tuple(found)
+    batches = rows.shape[:-1]
+    size = np.expand_dims(np.broadcast_to(False, moved[0].shape[len(batches) :]), dropped).shape
+    firsts = np.zeros((*batches, len(shape)), np.int64)
+    for k, dim in enumerate(attrs.scatter_dims_to_operand_dims):
+        firsts[..., dim] = _capped(rows[..., k])
+    for dim, k in zip(attrs.input_batching_dims, attrs.scatter_indices_batching_dims, strict=True):
+        firsts[..., dim] = np.indices(batches)[k - (k > attrs.index_vector_dim)]
+    last = np.array(shape, np.int64) - np.array(size, np.int64)
+    if attrs.clamps:
+        firsts = np.maximum(0, np.minimum(firsts, last))
+    kept = ((firsts >= 0) & (firsts <= last)).all(axis=-1)
+    targets = _flat(firsts[kept][:, None, :] + _points(size), shape).reshape(-1)
+    return _combined(op.bodies[0], found, targets, tuple([x[kept].reshape(-1) for x in moved]), run)
+
+
+def _capped(indices: NDArray[Any]) -> NDArray[Any]:
+    """Indices as signed integers; those beyond these are as far out of bounds as the largest."""
+    is_wide = indices.dtype == np.uint64
+    return (np.minimum(indices, np.uint64(np.iinfo(np.int64).max)) if is_wide else indices).astype(np.int64)
+
+
+def _points(shape: tuple[int, ...]) -> NDArray[Any]:
+    """All indices of an array of a shape, row by row."""
+    return np.indices(shape).reshape(len(shape), math.prod(shape)).T
+
+
+def _flat(places: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """The positions of indices, along the last dim, in a flattened array."""
+    return places @ np.array([math.prod(shape[k + 1 :]) for k in range(len(shape))], np.int64)
+
+
+def _combined(body: Body, found: Arrays, targets: NDArray[Any], updates: Arrays, run: RunBody) -> Arrays:
+    """Combine the updates, in their order, with the elements at the flat positions `targets`.
+
+    A run of the body takes one update of every element: the first ones, then the second ones, and so on.
+    """
+    order = np.argsort(targets, kind="stable")
+    grouped = targets[order]
+    starts = np.flatnonzero(np.diff(grouped, prepend=-1))
+    lengths = np.diff(starts, append=len(grouped))
+    flat = [x.reshape(-1) for x in found]
+    for turn in range(lengths.max(initial=0)):
+        at = order[starts[lengths > turn] + turn]
+        combined = run(body, (*(x[targets[at]] for x in flat), *(x[at] for x in updates)))
+        for x, value in zip(flat, combined, strict=True):
+            x[targets[at]] = value
+    return tuple([x.reshape(y.shape) for x, y in zip(flat, found, strict=True)])
 
 
 def _select_and_scatter_reference(op: Op[SelectAndScatterAttrs], inputs: Arrays, run: RunBody) -> Arrays:
     x, source, init = inputs
     window, strides, low = (concrete_shape(group) for group in (op.attrs.window, op.attrs.strides, op.attrs.low))
     select, scatter = op.bodies
-    found = np.full(x.shape, init, x.dtype)
-    for at in np.ndindex(source.shape):
-        best: tuple[int, ...] | None = None
-        for offset in np.ndindex(window):
-            place = tuple(i * s + o - a for i, s, o, a in zip(at, strides, offset, low, strict=True))
-            if not all(0 <= p < n for p, n in zip(place, x.shape, strict=True)):
-                continue
-            if best is None or not bool(run(select, (x[best], x[place]))[0]):
-                best = place
-        if best is not None:
-            (found[best],) = run(scatter, (found[best], source[at]))
-    return (found,)
+    corners = _points(source.shape) * np.array(strides, np.int64) - np.array(low, np.int64)
+    best, flat = np.full(len(corners), -1), x.reshape(-1)
+    for offset in _points(window):
+        places = corners + offset
+        here = np.flatnonzero(((places >= 0) & (places < x.shape)).all(axis=1))
+        if len(here):
+            before, other = best[here], _flat(places[here], x.shape)
+            (keeps,) = run(select, (flat[before], flat[other]))
+            best[here] = np.where((before >= 0) & keeps, before, other)
+    taken = best >= 0
+    return _combined(scatter, (np.full(x.shape, init, x.dtype),), best[taken], (source.reshape(-1)[taken],), run)
 
 
 SORT = OpDef(

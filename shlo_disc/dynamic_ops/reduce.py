@@ -135,6 +135,8 @@ def _reduce_reference(op: Op[ReduceAttrs], inputs: Arrays, run: RunBody) -> Arra
     points = [np.moveaxis(x, dims, range(len(dims))) for x in inputs[:half]]
     kept = points[0].shape[len(dims) :]
     carries = tuple(np.broadcast_to(x, kept) for x in inputs[half:])
+    if 0 in kept:
+        return tuple(x.copy() for x in carries)
     for at in np.ndindex(points[0].shape[: len(dims)]):
         carries = run(body, (*carries, *(x[at] for x in points)))
     return tuple(np.broadcast_to(x, kept).copy() for x in carries)

@@ -21,6 +21,11 @@ class TypeKind(Flag):
     BUFFER = auto()
     FUTURE = auto()
     UNRANKED = auto()  # `tensor<*xf32>`; combined with the kind of its elements
+    SCALAR = auto()  # `index`, `i1`, `i64`: one integer, as other dialects compute sizes
+    SCALAR_FLOAT = auto()  # `f32`
+    SHAPE = auto()  # `!shape.shape`
+    SIZE = auto()  # `!shape.size`
+    WITNESS = auto()  # `!shape.witness`: that a constraint holds
     OTHER = auto()  # anything else: types of other dialects, tuples of such
     INTEGER = SIGNED | UNSIGNED
     QUANTIZED = PER_TENSOR | PER_AXIS

@@ -25,8 +25,9 @@ from shlo_disc.ir.depth import with_room
 _Content: TypeAlias = Function | Declaration | Op
 _Spell: TypeAlias = Callable[[Type], str]
 
-_END_OF_FUNCTION, _END_OF_REGION, _END_OF_SDY_REGION = "func.return", "stablehlo.return", "sdy.return"
-TERMINATORS = frozenset({_END_OF_FUNCTION, _END_OF_REGION, _END_OF_SDY_REGION})
+_END_OF_FUNCTION, _END_OF_REGION = "func.return", "stablehlo.return"
+_ENDS: Mapping[str, str] = {"sdy": "sdy.return", "shape": "shape.assuming_yield"}  # of regions, by the op's dialect
+TERMINATORS = frozenset({_END_OF_FUNCTION, _END_OF_REGION, *_ENDS.values()})
 _HOLDERS = (SymbolAttr, ArrayAttr, DictAttr, RecordAttr)  # attributes that may contain symbols
 
 
@@ -105,8 +106,7 @@ class _ModuleVerifier:
                 self._references(op)
             for region in op.regions:
                 for inner in region.blocks:
-                    end_of_inner = _END_OF_SDY_REGION if op.name.startswith("sdy.") else _END_OF_REGION
-                    self._block(inner, end_of_inner, op.span)
+                    self._block(inner, _ENDS.get(op.name.partition(".")[0], _END_OF_REGION), op.span)
             self._define(op.results)
             own += op.results
         visible.difference_update(own)

@@ -65,12 +65,13 @@ class Parameters:
         static_argnames: str | Iterable[str],
         donate_argnums: int | Sequence[int],
         donate_argnames: str | Iterable[str],
+        for_xla: Mapping[str, Any],
     ) -> None:
         self.fun = fun
         self.name = getattr(fun, "__name__", None) or type(fun).__name__
         self._jit_arguments: dict[str, Any] = {
             "static_argnums": static_argnums or None, "static_argnames": static_argnames or None,
-            "donate_argnums": donate_argnums or None, "donate_argnames": donate_argnames or None,
+            "donate_argnums": donate_argnums or None, "donate_argnames": donate_argnames or None, **for_xla,
         }  # fmt: skip
         if static_argnums == 0 and not isinstance(static_argnums, tuple | list):
             self._jit_arguments["static_argnums"] = 0
@@ -85,6 +86,10 @@ class Parameters:
         self._static_numbers = {number % len(positional) if number < 0 and positional else number for number in numbers}
         self._static_numbers |= {positional.index(name) for name in names if name in positional}
         self._static_names = set(names) | {positional[k] for k in self._static_numbers if k < len(positional)}
+        names = _texts(donate_argnames)
+        self.donated_positions = {k % len(positional) if k < 0 and positional else k for k in _numbers(donate_argnums)}
+        self.donated_positions |= {positional.index(name) for name in names if name in positional}
+        self.donated_names = set(names) | {positional[k] for k in self.donated_positions if k < len(positional)}
 
     @cached_property
     def positional(self) -> list[str]:

@@ -3,12 +3,14 @@
 A trace depends on sizes only through the comparisons that the function makes, JAX's own code among it. JAX answers them
 for symbolic sizes under two assumptions (jax.export, "Shape polymorphism", on comparisons): every size is at least 1,
 and two sizes that it cannot prove to be equal are different. So a function that asks `x.shape[0] == 1` is traced as for
-all other sizes, and no function for sizes of 0. Each answer is recorded here. At sizes where all of them are true, a trace at
-these very sizes would take the same path; at others, the two have to be compared.
+all other sizes, and no function for sizes of 0. Each answer is recorded here. At sizes where all of them are true, a
+trace at these very sizes would take the same path; at others, the two have to be compared.
 
-Not recorded are equalities that `jax.lax` asks for: its functions are defined by their mathematics for all shapes that
-they accept, so a path that they take for equal sizes computes what the other one computes. NumPy's functions in JAX are
-not defined so (`squeeze` removes the axes whose size is 1), and are recorded like the user's own code.
+Code of JAX whose results are defined alike for all sizes is an exception: `jax.lax`, whose functions are defined by
+their mathematics, and NumPy's broadcasting, indexing and products. A path that it takes for equal sizes computes what the other one
+computes, so its equalities are not recorded. Its other comparisons check that shapes are valid, which a trace at the
+sizes in question shows, too (`by_library`). Other functions of NumPy are recorded like the user's own code: `squeeze`
+removes the axes whose size is 1.
 """
 
 from __future__ import annotations
@@ -30,10 +32,14 @@ from shlo_disc.legalize.constraints import read_size
 
 @dataclass(frozen=True, slots=True)
 class SizeAssumption:
-    """That a size, or a difference of two, has a relation to 0: one of `!=`, `>=`, `<=`, `<`."""
+    """That a size, or a difference of two, has a relation to 0: one of `!=`, `>=`, `<=`, `<`.
+
+    `by_library`: asked by code that is defined alike for all sizes at which it raises no error.
+    """
 
     size: Dim
     relation: str
+    by_library: bool = False
 
     def holds(self, sizes: Sizes) -> bool:
         """Whether it is true of the values of symbols."""
@@ -55,10 +61,11 @@ class JaxAssumption:
 
     size: Any
     relation: str
+    by_library: bool
 
     def named(self, names: Mapping[str, Dim]) -> SizeAssumption:
         """The same, as a dim of named symbols."""
-        return SizeAssumption(read_size(str(self.size), names), self.relation)
+        return SizeAssumption(read_size(str(self.size), names), self.relation, self.by_library)
 
 
 class _ThreadState(threading.local):
@@ -89,9 +96,12 @@ def _record(size: Any, relation: str) -> None:
     scope = _state.scope
     if scope is None or getattr(size, "scope", None) is not scope:
         return
+    by_library = _is_asked_by_library()
+    if by_library and relation == "!=":
+        return
     _state.scope = None  # storing it compares sizes, too
     try:
-        _state.found.setdefault(JaxAssumption(size, relation))
+        _state.found.setdefault(JaxAssumption(size, relation, by_library))
     finally:
         _state.scope = scope
 
@@ -105,7 +115,7 @@ def _watch() -> None:
 
     def watched_equal(self: Any, other: Any) -> bool:
         answer = equal(self, other)
-        if not answer and _state.scope is not None and isinstance(other, int | kind) and not _is_asked_by_lax():
+        if not answer and _state.scope is not None and isinstance(other, int | kind):
             _record(_difference(self, other), "!=")
         return answer
 
@@ -138,21 +148,22 @@ def _difference(one: Any, other: Any) -> Any:
 
 
 @lru_cache(maxsize=1)
-def _own_folders() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Files whose code compares sizes for its caller, and those of JAX whose equalities are not recorded."""
+def _own_files() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Files whose code compares sizes for its caller, and those of JAX that are defined alike for all sizes."""
     source = Path(jax_module().__file__).parent / "_src"
-    passing, exempt = ("export/", "core.py", "util.py"), ("lax/", "interpreters/", "ad_util.py")
-    own = str(Path(__file__))
-    return (own, *[f"{source}/{name}" for name in passing]), tuple([f"{source}/{name}" for name in exempt])
+    passing = ("export/", "core.py", "util.py")
+    numpy = ("util.py", "indexing.py", "einsum.py", "tensor_contractions.py")
+    alike = ("lax/", "interpreters/", "ad_util.py", *[f"numpy/{name}" for name in numpy])
+    return (str(Path(__file__)), *[f"{source}/{name}" for name in passing]), tuple([f"{source}/{one}" for one in alike])
 
 
-def _is_asked_by_lax() -> bool:
-    """Whether `jax.lax`, or an interpreter of JAX, compares sizes."""
-    passing, exempt = _own_folders()
+def _is_asked_by_library() -> bool:
+    """Whether code of JAX that is defined alike for all sizes compares sizes."""
+    passing, alike = _own_files()
     frame = inspect.currentframe()
     while frame is not None:
         file = frame.f_code.co_filename
-        if file.startswith(exempt):
+        if file.startswith(alike):
             return True
         if not file.startswith(passing):
             return False

@@ -1,7 +1,7 @@
 """The programs of one function for arguments of one structure, and which of them serves a call.
 
 A call with new sizes is served by the first program that fits (`Abstraction.solve`), whose constraints hold, and whose
-trace is valid at these sizes. If a comparison is in doubt there (`tracing.py`), or a size is 0, the function is traced
+trace is valid at these sizes. If it assumed something that is not true there (`comparisons.py`), the function is traced
 at the very sizes, which compiles nothing, and the program serves if both traces are the same (`same_trace.py`). If no
 program serves, one more is compiled, for all sizes that were seen so far.
 """
@@ -106,10 +106,19 @@ class Family:
         sizes = found.abstraction.solve(shapes)
         if sizes is None or not found.allows(sizes):
             return False
-        if found.holds(sizes):
+        broken = found.broken(sizes)
+        variant.compared += bool(broken)
+        return self._is_valid(found, sizes, shapes)
+
+    def _is_valid(self, found: Trace, sizes: Sizes, shapes: Shapes) -> bool:
+        """Whether a symbolic trace is what a trace at the very sizes would be."""
+        broken = found.broken(sizes)
+        if not broken:
             return True
-        variant.compared += 1
-        return same_trace(found.jaxpr, sizes, self._concrete_trace(shapes).jaxpr)
+        concrete = self._concrete_trace(shapes)
+        if all(one.by_library for one in broken):
+            return found.result_types(sizes) == concrete.result_types({})
+        return same_trace(found.jaxpr, sizes, concrete.jaxpr)
 
     def _concrete_trace(self, shapes: Shapes) -> Trace:
         """The function at these very sizes: traced, not compiled."""
@@ -200,7 +209,7 @@ class Family:
             found = self._trace(wanted, seen)
         except Untraceable as error:
             return error
-        if found.holds(sizes) or same_trace(found.jaxpr, sizes, self._concrete_trace(shapes).jaxpr):
+        if self._is_valid(found, sizes, shapes):
             return found
         return Untraceable(ValueError("at these sizes the function takes another path than at others"))
 

@@ -17,6 +17,7 @@ from shlo_disc.jit import primitive
 from shlo_disc.jit.arguments import Call, Parameters
 from shlo_disc.jit.compiling import Compiler
 from shlo_disc.jit.declared import declared_shapes, read_declaration
+from shlo_disc.jit.donation import delete_donated, donated_leaves, warn_of_unusable
 from shlo_disc.jit.family import Family, Structure, Variant
 from shlo_disc.jit.flat import FlatFunction
 from shlo_disc.jit.jax_modules import context
@@ -28,6 +29,8 @@ from shlo_disc.targets import default_target, target_named
 log = logging.getLogger("shlo_disc")
 
 Fallback = Literal["error", "jax"]
+
+_FOR_XLA = {"inline", "keep_unused", "compiler_options"}
 
 
 def jit(  # noqa: PLR0913  the parameters of `jax.jit`, and what is known of sizes
@@ -43,6 +46,7 @@ def jit(  # noqa: PLR0913  the parameters of `jax.jit`, and what is known of siz
     device: str | None = None,
     options: CompileOptions | None = None,
     fallback: Fallback = "error",
+    **for_xla: Any,
 ) -> Any:
     """Compile a function for all sizes; a drop-in for `jax.jit`, also as a decorator with or without arguments.
 
@@ -57,7 +61,7 @@ def jit(  # noqa: PLR0913  the parameters of `jax.jit`, and what is known of siz
             Arrays for which nothing is declared are learned. None: annotations of jaxtyping, if there are any.
         static_argnums: positions of arguments that are constants, as for `jax.jit`; a program for each value.
         static_argnames: the same by name.
-        donate_argnums: positions of arguments that the caller no longer needs.
+        donate_argnums: positions of arguments that the caller no longer needs; a call deletes them.
         donate_argnames: the same by name.
         constraints: on declared sizes, in JAX's language: `"b % 8 == 0"`, `"s <= 2*t"`; a call keeps all.
         likely: usual values of declared sizes, which guide what is fused and how.
@@ -65,6 +69,8 @@ def jit(  # noqa: PLR0913  the parameters of `jax.jit`, and what is known of siz
         options: how to compile; None for all defaults.
         fallback: what to do with calls that cannot be compiled: "error" raises, "jax" hands them to `jax.jit`, with a
             line in the report and a warning in the log `shlo_disc`.
+        **for_xla: parameters of `jax.jit` that are about XLA (`inline`, `keep_unused`, `compiler_options`): they are
+            used by `lower` and for calls that are handed to `jax.jit`.
 
     Returns:
         The function, a `JitFunction`; without `fun`, a decorator.
@@ -79,11 +85,13 @@ def jit(  # noqa: PLR0913  the parameters of `jax.jit`, and what is known of siz
         return functools.partial(
             jit, shapes=shapes, static_argnums=static_argnums, static_argnames=static_argnames,
             donate_argnums=donate_argnums, donate_argnames=donate_argnames, constraints=constraints, likely=likely,
-            device=device, options=options, fallback=fallback,
+            device=device, options=options, fallback=fallback, **for_xla,
         )  # fmt: skip
     if fallback not in {"error", "jax"}:
         raise ShloDiscError(f"found fallback {fallback!r}, expected 'error' or 'jax'")
-    parameters = Parameters(fun, static_argnums, static_argnames, donate_argnums, donate_argnames)
+    if unknown := for_xla.keys() - _FOR_XLA:
+        raise TypeError(f"jit() got an unexpected keyword argument {min(unknown)!r}")
+    parameters = Parameters(fun, static_argnums, static_argnames, donate_argnums, donate_argnames, for_xla)
     target = default_target() if device is None else target_named(device)
     read_options(options, None)
     hints = read_hints(constraints, likely, ())
@@ -94,10 +102,11 @@ def jit(  # noqa: PLR0913  the parameters of `jax.jit`, and what is known of siz
 
 @dataclass(frozen=True, slots=True)
 class _Served:
-    """How calls of one structure are served."""
+    """How calls of one structure are served. `donated`: which leaves the caller no longer needs."""
 
     family: Family
     flat: FlatFunction
+    donated: tuple[int, ...]
 
 
 class JitFunction:
@@ -272,6 +281,7 @@ class JitFunction:
             return self._jax(*args, **kwargs)
         if not call.is_traced:
             self._serve_quickly(served, variant, call)
+            delete_donated(served.donated, call.values, found)
         return served.flat.results(found)
 
     def _refuse(self, call: Call, error: ShloDiscError) -> None:
@@ -295,7 +305,8 @@ class JitFunction:
                 constraints=self._constraints,
                 compile=functools.partial(self._compiler.runnable, names=names),
             )
-            found = self._served.setdefault(call.key, _Served(Family(structure), flat))
+            donated = donated_leaves(call, self._parameters.donated_positions, self._parameters.donated_names)
+            found = self._served.setdefault(call.key, _Served(Family(structure), flat, donated))
         return found
 
     def _program(self, served: _Served, variant: Variant) -> Compiled:
@@ -311,11 +322,12 @@ class JitFunction:
                 is_flat=served.flat.is_flat,
             )
             variant.compiled = Compiled(runnable, signature)
+            warn_of_unusable(served.donated, variant.program.trace)
         return variant.compiled
 
     def _serve_quickly(self, served: _Served, variant: Variant, call: Call) -> None:
         """Let C serve the next calls like this one, if it can tell them apart."""
-        if call.is_plain and served.flat.has_plain_results and variant.compiled is not None:
+        if call.is_plain and not served.donated and served.flat.has_plain_results and variant.compiled is not None:
             self._quick = context(), variant.compiled.serve
 
 

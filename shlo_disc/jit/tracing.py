@@ -42,9 +42,16 @@ class Trace:
     constraints: tuple[str, ...]
     assumptions: tuple[SizeAssumption, ...]
 
-    def holds(self, sizes: Sizes) -> bool:
-        """Whether the trace is valid at these sizes: whether all that it assumes is true."""
-        return all(one.holds(sizes) for one in self.assumptions)
+    def broken(self, sizes: Sizes) -> tuple[SizeAssumption, ...]:
+        """What the trace assumes that is not true of these sizes; it is valid if there is nothing."""
+        return tuple([one for one in self.assumptions if not one.holds(sizes)])
+
+    def result_types(self, sizes: Sizes) -> list[tuple[tuple[int, ...], Any, bool]]:
+        """Shapes, dtypes and weak types of the results."""
+        return [
+            (tuple([dim.evaluate(sizes) for dim in dims]), aval.dtype, bool(aval.weak_type))
+            for dims, aval in zip(self.results, self.jaxpr.out_avals, strict=True)
+        ]
 
     def allows(self, sizes: Sizes) -> bool:
         """Whether the sizes keep all constraints that the trace needs."""

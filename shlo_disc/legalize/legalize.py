@@ -11,6 +11,7 @@ from shlo_disc.analysis.value_bounds import with_bounds
 from shlo_disc.artifact import LARGEST_SIZE
 from shlo_disc.custom_calls import is_registered
 from shlo_disc.diagnostics import UnsupportedOpError
+from shlo_disc.dialects.table import OTHER_OPS
 from shlo_disc.dynamic_ops.program import Body, Check, LateUnbackedDim, Parameter, Program, RawDim, UnbackedDim
 from shlo_disc.expr.dim import ZERO, Dim, Sym, const, of, symbol
 from shlo_disc.expr.facts import Facts
@@ -37,6 +38,7 @@ from shlo_disc.legalize.attribute_values import string
 from shlo_disc.legalize.builder import Bound, FirstOp, OpBuilder, tensor_type
 from shlo_disc.legalize.constraints import read_constraints
 from shlo_disc.legalize.frame import Frame, Legalizer, Processes, Rule, computed
+from shlo_disc.legalize.other_dialects.rewrite import without_other_dialects
 from shlo_disc.legalize.outline import NeedsGuard, NeedsOutlining, NextTurn, Outline, Outliner, size_of
 from shlo_disc.legalize.quantization import with_quantized
 from shlo_disc.legalize.rng_state import with_turns
@@ -73,7 +75,7 @@ def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraint
     If the whole run learns more, it is repeated, so that all shapes are canonical under all facts. `argument_names`
     name the arguments in messages. `constraints` are the caller's; they are facts from the start.
     """
-    module = without_tokens(without_tuples(module))
+    module = without_other_dialects(without_tokens(without_tuples(module)))
     module = with_turns(module, _entry(module))
 
     def outlined(outline: Outline) -> Program:
@@ -154,7 +156,7 @@ def _legalized(text: _FunctionLegalizer, constraints: Sequence[str]) -> Program:
 
 def missing_rule(op: ir.Op) -> str | None:
     """Why no program with this op can be compiled (it has no rule), or None."""
-    if op.name not in _RULES and op.name not in ABOUT_TOKENS | ABOUT_TUPLES:
+    if op.name not in _RULES and op.name not in ABOUT_TOKENS | ABOUT_TUPLES | OTHER_OPS.keys():
         return "no rule"
     if op.name == "stablehlo.custom_call":
         target = string(op, "call_target_name")

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from shlo_disc.dynamic_ops.elementwise import CompareAttrs
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Tensor
+from shlo_disc.dynamic_ops.size_values import KnownElements
 from shlo_disc.expr.dim import ONE, Dim, maximum, minimum
 from shlo_disc.functions.direction import Direction
 from shlo_disc.functions.record import Prefix
 from shlo_disc.functions.table import BY_OP
 from shlo_disc.ir import core as ir
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import integers, string
 from shlo_disc.legalize.builder import Bound
 from shlo_disc.legalize.frame import Frame, Rule
@@ -77,7 +79,18 @@ def _select(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     return [frame.build.one("select", same, NoAttrs(), same[1].shape, result_dtype(op), op.span)]
 
 
+def _shapes(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    """The shape that shapes broadcast to, as known sizes."""
+    shapes = [frame.dims(x, op) for x in op.operands]
+    found = [ONE] * max(map(len, shapes))
+    for shape in shapes:
+        for dim, size in enumerate(shape, len(found) - len(shape)):
+            found[dim] = frame.build.size(_joined(frame, found[dim], size))
+    return [KnownElements(tuple(found), (len(found),), DType.I64)]
+
+
 RULES: Mapping[str, Rule] = {
+    "shape.broadcast": _shapes,
     **{name: _binary for name, (_, op) in BY_OP.items() if op.prefix is Prefix.BROADCASTING},
     Prefix.BROADCASTING + "compare": _compare,
     Prefix.BROADCASTING + "select": _select,

@@ -128,8 +128,11 @@ class BodyReader(ValueReader):
 
     # --- regions
 
-    def region(self, arguments: Sequence[Named] = ()) -> Region:
-        """Read `{ ops }`, with the given block arguments or those of a `^label(…):`."""
+    def region(self, arguments: Sequence[Named] = (), end: str = "") -> Region:
+        """Read `{ ops }`, with the given block arguments or those of a `^label(…):`.
+
+        `end`: the op, without operands, that ends the block where the text has none.
+        """
         outer = self.enter()
         self.expect("{")
         if self.tokens[self.at][:1] == "^":
@@ -137,7 +140,7 @@ class BodyReader(ValueReader):
             if self.tokens[self.at] == "(":
                 arguments = self.enclosed("(", ")", self.argument)
             self.expect(":")
-        block = self.block(arguments)
+        block = self.block(arguments, end)
         self.leave(outer)
         return Region((block,))
 
@@ -149,8 +152,8 @@ class BodyReader(ValueReader):
         type_ = self.type()
         return Named(name, at, type_, self.location())
 
-    def block(self, arguments: Sequence[Named]) -> Block:
-        """Read ops up to the closing brace."""
+    def block(self, arguments: Sequence[Named], end: str = "") -> Block:
+        """Read ops up to the closing brace; `end` as for `region`."""
         values: list[Value] = []
         for argument in arguments:
             value = Value(argument.name[1:], argument.type, self.span(argument.at), argument.location)
@@ -163,6 +166,8 @@ class BodyReader(ValueReader):
             if ops and ops[-1].name in TERMINATORS:
                 raise self.unexpected(f"'}}' after '{ops[-1].name}'")
             ops.append(self.op())
+        if end and not (ops and ops[-1].name in TERMINATORS):
+            ops.append(Op(end, (), {}, (), (), self.span()))
         if not ops or ops[-1].name not in TERMINATORS:
             raise self.unexpected("a 'return' at the end of the block")
         self.at += 1

@@ -31,7 +31,7 @@ class OpSyntax:
 
 
 def syntax_of(record: OpRecord) -> OpSyntax:
-    """Derive the syntax of an op of StableHLO or CHLO from its record."""
+    """Derive the syntax of an op from its record."""
     fixed = [name for name in record.regions if not name.endswith("…")]
     return OpSyntax(
         record.name,

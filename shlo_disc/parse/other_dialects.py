@@ -1,4 +1,4 @@
-"""The syntax of ops outside StableHLO and CHLO: func, and what StableHLO's tests and JAX's shardings use."""
+"""The syntax of ops without records: func, and what StableHLO's tests and JAX's shardings use."""
 
 from __future__ import annotations
 

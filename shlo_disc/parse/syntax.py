@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from shlo_disc.dialects.table import OPS
+from shlo_disc.dialects.table import OPS, OTHER_OPS
 from shlo_disc.parse.body import OpForm
 from shlo_disc.parse.directives.attribute import ATTRIBUTE_DIRECTIVES
+from shlo_disc.parse.directives.other import OTHER_ATTRIBUTE_DIRECTIVES, OTHER_DIRECTIVES
 from shlo_disc.parse.directives.region import REGION_DIRECTIVES
 from shlo_disc.parse.directives.sharding import SHARDING_DIRECTIVES, bracketed
 from shlo_disc.parse.directives.tensor import TENSOR_DIRECTIVES
@@ -17,10 +18,16 @@ from shlo_disc.parse.old_forms import renewal
 from shlo_disc.parse.other_dialects import CHECK, FUNC, INTERPRETER, SDY
 from shlo_disc.parse.writer import WrittenForm
 
-ENTRIES: tuple[OpSyntax, ...] = (*map(syntax_of, OPS.values()), *FUNC, *CHECK, *INTERPRETER, *SDY)
+ENTRIES: tuple[OpSyntax, ...] = (
+    *map(syntax_of, (*OPS.values(), *OTHER_OPS.values())),
+    *FUNC,
+    *CHECK,
+    *INTERPRETER,
+    *SDY,
+)
 
-_ATTRIBUTE_DIRECTIVES = {**ATTRIBUTE_DIRECTIVES, "sdy": bracketed}
-_DIRECTIVES = {**TYPE_DIRECTIVES, **TENSOR_DIRECTIVES, **REGION_DIRECTIVES, **SHARDING_DIRECTIVES}
+_ATTRIBUTE_DIRECTIVES = {**ATTRIBUTE_DIRECTIVES, **OTHER_ATTRIBUTE_DIRECTIVES, "sdy": bracketed}
+_DIRECTIVES = {**TYPE_DIRECTIVES, **TENSOR_DIRECTIVES, **REGION_DIRECTIVES, **SHARDING_DIRECTIVES, **OTHER_DIRECTIVES}
 
 
 def _find(spec: str) -> Directive:

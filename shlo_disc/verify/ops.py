@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shlo_disc.diagnostics import Note, VerifyError
 from shlo_disc.dialects.record import OpRecord
-from shlo_disc.dialects.table import OPS
+from shlo_disc.dialects.table import OPS, OTHER_OPS
 from shlo_disc.dialects.view import OpView
 from shlo_disc.ir.core import Module, Op
 from shlo_disc.ir.depth import with_room
@@ -34,7 +34,7 @@ def verify(module: Module) -> None:
 def verify_ops(module: Module) -> None:
     """Raise `VerifyError` at the first op that breaks a constraint of the StableHLO specification.
 
-    Ops of other dialects than StableHLO and CHLO are not checked.
+    Of other dialects, those ops that compute sizes are checked.
     """
     walk, slots = Walk(module), Slots()
     with naming_origins(module):
@@ -42,7 +42,7 @@ def verify_ops(module: Module) -> None:
         for op in walk.ops():
             for value in op.results:
                 verify_type(value.type, value.span)
-            record = OPS.get(op.name)
+            record = OPS.get(op.name) or OTHER_OPS.get(op.name)
             broken = None if record is None else _broken(record, op, walk, slots)
             if broken is not None:
                 raise _error(op, broken)

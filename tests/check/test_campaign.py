@@ -58,6 +58,46 @@ def test_an_interrupted_request_has_no_answer(monkeypatch: pytest.MonkeyPatch) -
         assert found[0] == 2
 
 
+LOOP = """
+import sys, time
+from shlo_disc.check import worker
+
+def stay(ways, request, module):
+    {stays}
+
+worker._answer = stay
+worker.serve()
+"""
+
+
+@pytest.mark.parametrize(("stays", "is_busy"), [("time.sleep(100)", False), ("while True: pass", True)])
+def test_a_module_without_end_says_what_was_running_and_where(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stays: str, is_busy: bool
+) -> None:
+    """The log said neither which way or size it was, nor whether it computed or hung."""
+    monkeypatch.setattr(worker, "COMMAND", LOOP.format(stays=stays))
+    settings = Settings(7, TARGET, ways=("compiled",), out=tmp_path, patience=8.0)
+    with worker.Worker(TARGET, 60) as other:
+        found = Job(settings, other).examine(7, 1)
+    line = found.failure
+    assert "found no end after 8 seconds, expected one within minutes: call 1 of " in line
+    assert "numbers), a run of interpreter for " in line
+    assert "in serve (shlo_disc/check/worker.py" in line
+    assert (" 0 s of processors" in line) != is_busy or found.processor > 1
+    assert found.processor > 0.3  # that of the process that was stopped
+    assert "in stay" in (Path(found.folder) / "report.txt").read_text()
+
+
+def test_a_run_without_end_says_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "COMMAND", LOOP.format(stays="while True: pass"))
+    with worker.Worker(TARGET, 5) as other:
+        found = other.run("compiled", parse("func.func @main() { return }"), ())
+    assert isinstance(found, Stop)
+    assert found.kind == "timeout"
+    assert found.message.startswith("no result after 5 seconds: a run of compiled for 5 s, ")
+    assert "in serve (shlo_disc/check/worker.py" in found.message
+
+
 def job(folder: Path) -> Job:
     settings = Settings(7, TARGET, ways=("compiled",), out=folder)
     return Job(settings, InProcess(standard_ways(TARGET, fast_xla=True)))

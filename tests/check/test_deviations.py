@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from shlo_disc.check.deviations import xla_deviation
+from shlo_disc.dynamic_ops.reference import interpret
 from shlo_disc.legalize.legalize import legalize
 from shlo_disc.lower_cuda.deviations import library_deviation
 from shlo_disc.parse.parser import parse_module
@@ -36,6 +37,20 @@ def test_nans_that_extremes_lose() -> None:
     program = legalize(module)
     assert "drops NaN" in xla_deviation(module, program, [np.array([1, np.nan, 2], np.float32)])
     assert not xla_deviation(module, program, [np.array([1, 3, 2], np.float32)])
+
+
+def test_infinite_products_of_complex_matrices() -> None:
+    """The specification's sum of products gives inf - inf i; XLA, as BLAS, multiplies it by 1 + 0i, which gives NaN."""
+    module = parse_module("""func.func @main(%x: tensor<2x2xcomplex<f64>>) -> tensor<2x2xcomplex<f64>> {
+  %0 = stablehlo.dot_general %x, %x, contracting_dims = [0] x [0]
+      : (tensor<2x2xcomplex<f64>>, tensor<2x2xcomplex<f64>>) -> tensor<2x2xcomplex<f64>>
+  return %0 : tensor<2x2xcomplex<f64>>
+}""")
+    program, x = legalize(module), np.array([[0, 0], [0, complex(np.inf, -1)]])
+    (found,) = interpret(program, [x])
+    assert (found[1, 1].real, found[1, 1].imag) == (np.inf, -np.inf)
+    assert "infinite products" in xla_deviation(module, program, [x])
+    assert not xla_deviation(module, program, [np.ones((2, 2), np.complex128)])
 
 
 def test_a_gpu_s_libraries() -> None:

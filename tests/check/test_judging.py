@@ -9,6 +9,7 @@ from typing import cast
 import numpy as np
 import pytest
 
+from shlo_disc.check import judging
 from shlo_disc.check.case import Array, CheckedCall
 from shlo_disc.check.judging import Judge
 from shlo_disc.check.names import REFERENCE
@@ -46,3 +47,57 @@ def test_a_known_deviation_is_asked_for_before_many_legal_runs(known: str, kind:
     verdict = Judge(ways, ("xla",)).verdict(CheckedCall(parse_module(PROGRAM), (np.zeros(2, np.float32),)))
     assert verdict.kind == kind
     assert max(ways.numbers) + 1 == runs
+
+
+@dataclass
+class Slow:
+    """Ways that differ from the reference, by as much as legal runs do or by more; all clocks are this one's."""
+
+    wrong: float  # what `compiled` gives instead of 1
+    seconds: float  # of one legal run
+    last: dict[str, float] = field(default_factory=dict[str, float])  # what other ways give
+    now: float = 0.0
+    runs: int = 0
+
+    def run(self, way: str, *_: object, **__: object) -> Outcome:
+        if way == REFERENCE:
+            return (np.array([1, 1], np.float32),)
+        return (np.array([1, self.last.get(way, self.wrong)], np.float32),)
+
+    def samples(self, *call: object, **_: object) -> Sequence[Array]:
+        numbers = cast("range", call[-1])
+        self.now += self.seconds * len(numbers)
+        self.runs = max(self.runs, numbers.stop)
+        return [np.array([1, 1], np.float32) for _ in numbers]
+
+    def deviation(self, *_: object, **__: object) -> str:
+        return ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "kind", "runs"),
+    [(0.001, "fail", 512), (0.13, "fail", 128), (1.0, "nothing", 8), (40.0, "nothing", 2)],
+)
+def test_a_difference_is_reported_if_there_is_time_for_enough_legal_runs(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, kind: str, runs: int
+) -> None:
+    """A call whose legal runs took a second each went on for minutes, until the patience of a campaign ended."""
+    ways = Slow(2.0, seconds)
+    monkeypatch.setattr(judging.time, "monotonic", lambda: ways.now)
+    judge = Judge(ways, ("compiled",), seconds=20.0)
+    verdict = judge.verdict(CheckedCall(parse_module(PROGRAM), (np.zeros(2, np.float32),)))
+    assert (verdict.kind, ways.runs) == (kind, runs)
+    assert ways.now <= max(20.0, 2 * seconds)
+    if kind == "nothing":
+        assert f"compiled: what rounding explains is not known: result 0 still differs after {runs} legal runs" in str(
+            verdict.notes
+        )
+
+
+def test_other_ways_are_compared_where_one_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    ways = Slow(2.0, 1.0, {"divided": 2.5})
+    monkeypatch.setattr(judging.time, "monotonic", lambda: ways.now)
+    judge = Judge(ways, ("compiled", "divided"), seconds=20.0)
+    failure = judge.verdict(CheckedCall(parse_module(PROGRAM), (np.zeros(2, np.float32),))).failure
+    assert failure is not None
+    assert (failure.way, failure.against) == ("divided", "compiled")

@@ -36,7 +36,9 @@ def same(found: Any, wanted: Any) -> None:
     for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
         assert isinstance(one, jax.Array)
         types = [jax.typeof(x) for x in (one, other)]
-        assert [(t.shape, t.dtype, t.weak_type) for t in types[:1]] == [(t.shape, t.dtype, t.weak_type) for t in types[1:]]
+        assert [(t.shape, t.dtype, t.weak_type) for t in types[:1]] == [
+            (t.shape, t.dtype, t.weak_type) for t in types[1:]
+        ]
         if jax.dtypes.issubdtype(types[0].dtype, jax.dtypes.prng_key):
             one, other = jax.random.key_data(one), jax.random.key_data(other)
         np.testing.assert_array_equal(np.asarray(one), np.asarray(other))

@@ -12,6 +12,7 @@ from shlo_disc.ir.core import Op
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module
 from shlo_disc.parse.syntax import ENTRIES, FORMS
+from tests.parse import other_dialects
 from tests.parse.samples import FAMILIES, GENERIC, GENERIC_BY_NEED, PRETTY, SHARDED, UNKNOWN_TO_JAXLIB, program
 from tests.parse.structure import structure
 
@@ -54,6 +55,8 @@ def test_every_op_is_listed_once() -> None:
 
 def test_every_pretty_form_has_a_sample() -> None:
     modules = [parse_module(program(op)) for op in (*PRETTY, *FAMILIES, *GENERIC, *SHARDED, *UNKNOWN_TO_JAXLIB)]
+    modules += [parse_module(other_dialects.program(op)) for op in other_dialects.PRETTY]
+    modules += [parse_module(other_dialects.program(op)) for op in other_dialects.UNKNOWN_TO_JAXLIB]
     beside = [content for module in modules for content in module.contents if isinstance(content, Op)]
     found = {op.name for module in modules for op in module.walk()} | {op.name for op in beside}
     assert found >= {entry.name for entry in ENTRIES if entry.form is not None}

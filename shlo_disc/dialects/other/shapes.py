@@ -1,0 +1,213 @@
+"""`shape`: shapes, sizes, and the constraints under which ops may run."""
+
+from __future__ import annotations
+
+from shlo_disc.dialects.other.slots import (
+    A_SIZE,
+    BOOL,
+    EXTENTS,
+    INDEX,
+    SIZE,
+    of_type,
+    plain,
+    rank_1,
+)
+from shlo_disc.dialects.record import AttributeSlot, Check, OpRecord, Slot
+from shlo_disc.dialects.view import OpView, Refusal
+from shlo_disc.ir.attributes import BoolAttr, DenseAttr, IntegerAttr, StringAttr
+from shlo_disc.ir.dtypes import DType
+from shlo_disc.ir.spelling import spell_types
+from shlo_disc.ir.type_kind import TypeKind
+
+_TENSOR = TypeKind.TENSOR | TypeKind.INDEX
+_WITNESS = TypeKind.WITNESS
+
+
+def _several(name: str, kind: TypeKind, least: int = 0) -> Slot:
+    return Slot(name, kind, variadic=True, least=least)
+
+
+def _of_shapes(name: str, result: Slot, check: Check | None, form: str, **attributes: AttributeSlot) -> OpRecord:
+    """An op of two or more shapes."""
+    constraints: dict[str, Check] = {"C1": rank_1("shapes")}
+    return OpRecord(
+        f"shape.{name}",
+        (_several("shapes", EXTENTS, 2),),
+        (result,),
+        tuple(attributes.values()),
+        constraints if check is None else constraints | {"C2": check},
+        form=f" {{operands}}{{attr-dict}} : {{{form}}}",
+    )
+
+
+def _of_sizes(name: str) -> OpRecord:
+    """Arithmetic of two sizes."""
+    return OpRecord(
+        f"shape.{name}",
+        (plain("lhs", A_SIZE), plain("rhs", A_SIZE)),
+        (plain("result", A_SIZE),),
+        constraints={"C1": _size_or_index},
+        form=" {operands}{attr-dict} : {arrow}",
+    )
+
+
+def _size_or_index(view: OpView) -> Refusal | None:
+    for name in ("lhs", "rhs", "result"):
+        if view.type(name) not in (INDEX, SIZE):
+            return Refusal(f"'{name}' of type index or !shape.size", spell_types(view.types(name)), view.value(name))
+    return None
+
+
+def _yields_results(view: OpView) -> Refusal | None:
+    yielded = tuple([value.type for value in view.block(0).ops[-1].operands])
+    found = view.types("results")
+    return (
+        None
+        if found == yielded
+        else Refusal(f"results as they are yielded, {spell_types(yielded)}", spell_types(found))
+    )
+
+
+def _no_arguments(view: OpView) -> Refusal | None:
+    count = len(view.block(0).arguments)
+    return Refusal("a region without arguments", str(count)) if count else None
+
+
+_ERROR = AttributeSlot("error", "", (StringAttr,), required=False)
+_SIZES = plain("result", EXTENTS)
+
+OPS = (
+    OpRecord(
+        "shape.shape_of",
+        (plain("arg", _TENSOR),),
+        (_SIZES,),
+        constraints={"C1": rank_1("result")},
+        form=" {operands}{attr-dict} : {arrow}",
+    ),
+    _of_shapes("broadcast", _SIZES, rank_1("result"), "arrow", error=_ERROR),
+    _of_shapes("is_broadcastable", plain("result", TypeKind.SCALAR), of_type("result", BOOL), "listed-i1"),
+    _of_shapes("shape_eq", plain("result", TypeKind.SCALAR), of_type("result", BOOL), "listed-i1"),
+    _of_shapes("cstr_broadcastable", plain("result", _WITNESS), None, "listed-witness"),
+    _of_shapes("cstr_eq", plain("result", _WITNESS), None, "listed-witness"),
+    OpRecord(
+        "shape.concat",
+        (plain("lhs", EXTENTS), plain("rhs", EXTENTS)),
+        (_SIZES,),
+        constraints={"C1": rank_1("lhs"), "C2": rank_1("rhs"), "C3": rank_1("result")},
+        form=" {operands}{attr-dict} : {arrow}",
+    ),
+    OpRecord(
+        "shape.split_at",
+        (plain("operand", EXTENTS), plain("index", TypeKind.SCALAR | TypeKind.SIZE)),
+        (plain("head", EXTENTS), plain("tail", EXTENTS)),
+        constraints={"C1": rank_1("operand"), "C2": rank_1("head"), "C3": rank_1("tail")},
+    ),
+    OpRecord(
+        "shape.to_extent_tensor",
+        (plain("input", EXTENTS),),
+        (plain("result", TypeKind.INDEX),),
+        constraints={"C1": rank_1("input"), "C2": rank_1("result")},
+        form=" {operands}{attr-dict} : {arrow}",
+    ),
+    OpRecord(
+        "shape.from_extent_tensor",
+        (plain("input", TypeKind.INDEX),),
+        (plain("result", TypeKind.SHAPE),),
+        constraints={"C1": rank_1("input")},
+        form=" {operands}{attr-dict} : {listed-shape}",
+    ),
+    OpRecord(
+        "shape.from_extents",
+        (_several("extents", A_SIZE),),
+        (plain("result", TypeKind.SHAPE),),
+        form="{spaced-operands}{attr-dict} : {listed-shape}",
+    ),
+    OpRecord(
+        "shape.const_shape",
+        (),
+        (_SIZES,),
+        (AttributeSlot("shape", "", (DenseAttr,), dtype=DType.INDEX, rank=1),),
+        {"C1": rank_1("result")},
+        form="{attr-dict} {extents:shape} : {result}",
+    ),
+    OpRecord(
+        "shape.const_size",
+        (),
+        (plain("result", TypeKind.SIZE),),
+        (AttributeSlot("value", "", (IntegerAttr,), dtype=DType.INDEX),),
+        form="{attr-dict} {index:value}{gives-size}",
+    ),
+    OpRecord(
+        "shape.dim",
+        (plain("value", _TENSOR), plain("index", A_SIZE)),
+        (plain("extent", A_SIZE),),
+        form=" {operands}{attr-dict} : {arrow}",
+    ),
+    OpRecord(
+        "shape.get_extent",
+        (plain("shape", EXTENTS), plain("dim", A_SIZE)),
+        (plain("extent", A_SIZE),),
+        constraints={"C1": rank_1("shape")},
+        form=" {operands}{attr-dict} : {arrow}",
+    ),
+    *[
+        OpRecord(
+            f"shape.{name}",
+            (plain("shape", EXTENTS),),
+            (plain("result", A_SIZE),),
+            constraints={"C1": rank_1("shape")},
+            form=" {operands}{attr-dict} : {arrow}",
+        )
+        for name in ("rank", "num_elements")
+    ],
+    *map(_of_sizes, ("add", "mul", "div", "max", "min")),
+    OpRecord(
+        "shape.size_to_index",
+        (plain("arg", A_SIZE),),
+        (plain("result", TypeKind.SCALAR),),
+        constraints={"C1": of_type("result", INDEX)},
+        form=" {operands}{attr-dict} : {listed-index}",
+    ),
+    OpRecord(
+        "shape.index_to_size",
+        (plain("arg", TypeKind.SCALAR),),
+        (plain("result", TypeKind.SIZE),),
+        constraints={"C1": of_type("arg", INDEX)},
+        form=" {operands}{attr-dict}{gives-size}",
+    ),
+    OpRecord(
+        "shape.cstr_require",
+        (plain("pred", TypeKind.SCALAR),),
+        (plain("result", _WITNESS),),
+        (AttributeSlot("msg", "", (StringAttr,)),),
+        {"C1": of_type("pred", BOOL)},
+        form=" {operands}, {string:msg}{attr-dict}{gives-witness}",
+    ),
+    OpRecord(
+        "shape.const_witness",
+        (),
+        (plain("result", _WITNESS),),
+        (AttributeSlot("passing", "", (BoolAttr,)),),
+        form="{attr-dict} {bool:passing}{gives-witness}",
+    ),
+    OpRecord(
+        "shape.assuming_all",
+        (_several("inputs", _WITNESS, 1),),
+        (plain("result", _WITNESS),),
+        form=" {operands}{attr-dict}{gives-witness}",
+    ),
+    OpRecord(
+        "shape.assuming",
+        (plain("witness", _WITNESS),),
+        (_several("results", ~TypeKind.WITNESS),),
+        constraints={"C1": _no_arguments, "C2": _yields_results},
+        regions=("doRegion",),
+        form=" {assuming}",
+    ),
+    OpRecord(
+        "shape.assuming_yield",
+        (_several("operands", ~TypeKind.WITNESS),),
+        (),
+        form="{spaced-operands}{attr-dict}{returned}",
+    ),
+)
