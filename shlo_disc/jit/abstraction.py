@@ -71,6 +71,12 @@ class Abstraction:
         dims = {one: const(value) for one, value in values.items()}
         return Abstraction(tuple([tuple([dim.substitute(dims) for dim in shape]) for shape in self.shapes]))
 
+    def with_equal(self, sizes: Sizes) -> Abstraction:
+        """The shapes with one symbol for all that have the same value."""
+        first = dict[int, Symbol]()
+        same = {one: symbol(first.setdefault(sizes[one], one).name) for one in self.symbols}
+        return Abstraction(tuple([tuple([dim.substitute(same) for dim in shape]) for shape in self.shapes]))
+
     def __str__(self) -> str:
         return ", ".join("[" + ", ".join(map(str, shape)) + "]" for shape in self.shapes)
 

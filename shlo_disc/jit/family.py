@@ -182,13 +182,12 @@ class Family:
         if isinstance(doubtful, Trace):
             return doubtful, _reason(doubtful, ()), ()
         self._concrete_trace(shapes)  # raises if the error is the function's own
-        related = learned.abstraction(related=True)
-        if related != wanted:
-            found = self._attempt(related, shapes)
-            if isinstance(found, Trace):
-                return found, _reason(found, ()), ()
         sizes = wanted.solve(shapes)
         assert sizes is not None, "what was learned from a call fits it"
+        for narrower in (learned.abstraction(related=True), wanted.with_equal(sizes)):
+            found = self._attempt(narrower, shapes) if narrower != wanted else None
+            if isinstance(found, Trace):
+                return found, _reason(found, ()), ()
         symbols = _likely_causes(doubtful, wanted)
         trials = (some for count in range(1, len(symbols)) for some in itertools.combinations(symbols, count))
         for pinned in itertools.islice(trials, _MOST_TRIALS):
