@@ -81,7 +81,7 @@ class Compiled:
     @property
     def serve(self) -> Callable[..., Any]:
         """Serves calls like `__call__`, but returns `NotImplemented` for those that need anything of Python."""
-        return self._quick if self._executable.entry is not None else _cannot
+        return _cannot if isinstance(self._quick, partial) else self._quick
 
     def as_jax(self) -> Callable[..., Any]:
         """The program as a function to call inside of `jax.jit`, `jax.lax.scan` and others, on the CPU.
