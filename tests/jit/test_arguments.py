@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections import namedtuple
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -22,7 +21,12 @@ from shlo_disc import ArgumentTypeError, ShloDiscError, UnsupportedOpError
 from shlo_disc.jit.function import JitFunction
 from tests.pipeline.exports import FAST
 
-Pair = namedtuple("Pair", "left right")  # noqa: PYI024  the pytree that JAX knows
+
+class Pair(NamedTuple):
+    left: Any
+    right: Any
+
+
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
@@ -39,9 +43,12 @@ def same(found: Any, wanted: Any) -> None:
         assert [(t.shape, t.dtype, t.weak_type) for t in types[:1]] == [
             (t.shape, t.dtype, t.weak_type) for t in types[1:]
         ]
-        if jax.dtypes.issubdtype(types[0].dtype, jax.dtypes.prng_key):
-            one, other = jax.random.key_data(one), jax.random.key_data(other)
-        np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
+        np.testing.assert_array_equal(_numbers(one), _numbers(other))
+
+
+def _numbers(array: Any) -> Any:
+    is_key = jnp.issubdtype(array.dtype, jax.dtypes.prng_key)
+    return np.asarray(jax.random.key_data(array) if is_key else array)
 
 
 def check_calls(function: Callable[..., Any], *calls: tuple[Any, ...], **options: Any) -> JitFunction:
@@ -173,7 +180,7 @@ def test_names_and_positions_share_their_programs_sizes() -> None:
 
 def test_functions_without_arguments_or_results() -> None:
     check_calls(lambda: jnp.ones(3), ())
-    check_calls(lambda x: None, (X,))
+    check_calls(lambda _: None, (X,))
     check_calls(lambda x: (3.0, x.shape[0], True), (X,), (X[:1],), (X[:0],))
     check_calls(lambda x: x, (X,), (X[0],), (3,))
 
@@ -270,7 +277,7 @@ def test_sizes_are_learned_for_each_constant() -> None:
 
 
 def test_static_arguments_need_a_hash() -> None:
-    run = jit(lambda x, n: x, static_argnums=1)
+    run = jit(lambda x, n: x * len(n), static_argnums=1)
     with pytest.raises(ValueError, match="found the static argument 1 of <lambda> of type list, which has no hash"):
         run(X, [1])
     with pytest.raises(ValueError, match="found the static argument 'n' of <lambda> of type dict, which has no hash"):
@@ -278,9 +285,9 @@ def test_static_arguments_need_a_hash() -> None:
 
 
 def test_donated_arguments_are_taken() -> None:
-    run = jit(lambda x, y: x + y, donate_argnums=0, donate_argnames="y")
+    run = jit(lambda x, y: (x + y, x * y), donate_argnums=0, donate_argnames="y")
     for _ in range(3):
-        same(run(jnp.asarray(X), y=jnp.asarray(X)), jnp.asarray(X * 2))
+        same(run(jnp.asarray(X), y=jnp.asarray(X)), (jnp.asarray(X * 2), jnp.asarray(X * X)))
 
 
 # --- errors -----------------------------------------------------------------------------------------------------------
@@ -293,7 +300,7 @@ def test_what_is_no_array_is_refused() -> None:
     with pytest.raises(TypeError, match="not a valid JAX type"):
         run({"a": object()})
     with pytest.raises(TypeError, match="returned a value of type <class 'str'>"):
-        jit(lambda x: "text")(X)
+        jit(lambda _: "text")(X)
 
 
 def test_a_users_exception_is_raised_unchanged() -> None:
@@ -302,7 +309,7 @@ def test_a_users_exception_is_raised_unchanged() -> None:
 
     error = OwnError("mine", 3)
 
-    def function(x: Any) -> Any:
+    def function(_: Any) -> Any:
         raise error
 
     run = jit(function)

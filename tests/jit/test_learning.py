@@ -157,10 +157,34 @@ def test_a_function_with_another_path_at_one_size(special: int) -> None:
     assert "another path" in report.variants[2].reason
 
 
-def test_a_function_that_squeezes_what_has_one_element() -> None:
-    """NumPy's own functions read sizes, too."""
-    report = served(lambda x: (jnp.squeeze(x) * 2).sum(), [(3, 4), (5, 4), (1, 4), (9, 4)])
-    assert report.compilations <= 3
+def test_broadcasting_of_what_has_one_element() -> None:
+    """NumPy's functions read sizes, too: `y` is one number for all rows, or one for each."""
+    stream = [
+        [(3, 2), (3, 1)],
+        [(5, 2), (5, 1)],
+        [(5, 2), (1, 1)],
+        [(7, 2), (1, 1)],
+        [(1, 2), (1, 1)],
+        [(1, 2), (4, 1)],
+    ]
+    report = served(lambda x, y: x * y, stream)
+    assert report.compilations <= 4
+
+
+def test_sizes_of_other_traces_that_jax_keeps() -> None:
+    """JAX's own jit functions, to which a size is static, are called by several functions, and by several traces."""
+    for factor in (2, 3):
+
+        def function(x: Any, factor: int = factor) -> Any:
+            return jax.nn.one_hot(jnp.zeros(4, int), x.shape[0]).sum(0) * factor, jnp.linspace(0, 1, x.shape[0] + 2)
+
+        assert served(function, [(3,), (5,), (9,), (1,)]).compilations == 2
+
+
+@pytest.mark.parametrize("read", [lambda n: {3: 2.0, 5: 7.0}.get(n, 9.0), lambda n: len(f"{n}"), lambda n: len(str(n))])
+def test_sizes_that_are_looked_up_or_written(read: Any) -> None:
+    """A symbolic size has another hash and another text, which JAX does not refuse."""
+    served(lambda x: x * read(x.shape[0]), [(3,), (5,), (4,), (7,), (12,), (3,), (1,)])
 
 
 def test_a_function_that_asks_whether_two_sizes_are_equal() -> None:
