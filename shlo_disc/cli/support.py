@@ -6,7 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from shlo_disc.diagnostics import CompileError
-from shlo_disc.ir.attributes import QuantizedTensorType, TensorType, TokenType, TupleType, Type
+from shlo_disc.ir.attributes import (
+    OpaqueType,
+    QuantizedTensorType,
+    ScalarType,
+    TensorType,
+    TokenType,
+    TupleType,
+    Type,
+)
 from shlo_disc.ir.core import Module, Op
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.ir.spelling import spell_type
@@ -48,6 +56,10 @@ def _element_types(type_: Type) -> frozenset[DType | None]:
         case TupleType():
             return frozenset(one for member in type_.members for one in _element_types(member))
         case TokenType():
+            return frozenset()
+        case ScalarType(dtype):
+            return frozenset({dtype})
+        case OpaqueType(text) if text.startswith("!shape."):
             return frozenset()
         case _:
             return frozenset({None})

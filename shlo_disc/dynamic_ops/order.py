@@ -104,7 +104,7 @@ def _scatter_reference(op: Op[ScatterAttrs], inputs: Arrays, run: RunBody) -> Ar
         firsts = np.maximum(0, np.minimum(firsts, last))
     kept = ((firsts >= 0) & (firsts <= last)).all(axis=-1)
     targets = _flat(firsts[kept][:, None, :] + _points(size), shape).reshape(-1)
-    return _combined(op.bodies[0], found, targets, tuple([x[kept].reshape(-1) for x in moved]), run)
+    return _combined(op.bodies[0], tuple(found), targets, tuple([x[kept].reshape(-1) for x in moved]), run)
 
 
 def _capped(indices: NDArray[Any]) -> NDArray[Any]:

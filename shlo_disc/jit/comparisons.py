@@ -9,8 +9,8 @@ trace at these very sizes would take the same path; at others, the two have to b
 Code of JAX whose results are defined alike for all sizes is an exception: `jax.lax`, whose functions are defined by
 their mathematics, and NumPy's broadcasting, indexing and products. A path that it takes for equal sizes computes what
 the other one computes, so its equalities are not recorded. Its other comparisons check that shapes are valid, which a
-trace at the sizes in question shows, too (`by_library`). Other functions of NumPy are recorded like the user's own
-code: `squeeze` removes the axes whose size is 1.
+trace at the sizes in question shows, too (`by_library`). Other functions of NumPy are recorded like the user's code:
+`squeeze` removes the axes whose size is 1.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from shlo_disc.jit.program import TracedProgram
 from shlo_disc.jit.tracing import tracing
 from shlo_disc.options import CompileOptions, Hints
 from shlo_disc.pipeline import compile_for
-from shlo_disc.targets import Target
+from shlo_disc.targets import default_target, target_named
 
 log = logging.getLogger("shlo_disc")
 
@@ -22,8 +22,8 @@ log = logging.getLogger("shlo_disc")
 class Compiler:
     """Compiles the programs of one function, and counts them."""
 
-    def __init__(self, target: Target, options: CompileOptions | None, likely: Mapping[str, Sequence[int]]) -> None:
-        self._target = target
+    def __init__(self, device: str | None, options: CompileOptions | None, likely: Mapping[str, Sequence[int]]) -> None:
+        self._target = default_target() if device is None else target_named(device)
         self._options = read_options(options, None)
         self._likely = likely
         self._backend: Any = None

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from shlo_disc.choices import read_hints, read_options
+from shlo_disc.choices import read_hints
 from shlo_disc.compiled import Compiled
 from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError, ShloDiscError
 from shlo_disc.exported import Signature
@@ -24,7 +24,6 @@ from shlo_disc.jit.jax_modules import context
 from shlo_disc.jit.report import FunctionReport, describe
 from shlo_disc.jit.tracing import ClosesOverTracers, FunctionError, is_tracing
 from shlo_disc.options import CompileOptions
-from shlo_disc.targets import default_target, target_named
 
 log = logging.getLogger("shlo_disc")
 
@@ -87,17 +86,18 @@ def jit(  # noqa: PLR0913  the parameters of `jax.jit`, and what is known of siz
             donate_argnums=donate_argnums, donate_argnames=donate_argnames, constraints=constraints, likely=likely,
             device=device, options=options, fallback=fallback, **for_xla,
         )  # fmt: skip
+    _check_choices(fallback, for_xla)
+    parameters = Parameters(fun, static_argnums, static_argnames, donate_argnums, donate_argnames, for_xla)
+    hints = read_hints(constraints, likely, ())
+    compiler = Compiler(device, options, dict(hints.likely))
+    return JitFunction(fun, parameters, read_declaration(shapes, parameters), hints.constraints, compiler, fallback)
+
+
+def _check_choices(fallback: str, for_xla: Mapping[str, Any]) -> None:
     if fallback not in {"error", "jax"}:
         raise ShloDiscError(f"found fallback {fallback!r}, expected 'error' or 'jax'")
     if unknown := for_xla.keys() - _FOR_XLA:
         raise TypeError(f"jit() got an unexpected keyword argument {min(unknown)!r}")
-    parameters = Parameters(fun, static_argnums, static_argnames, donate_argnums, donate_argnames, for_xla)
-    target = default_target() if device is None else target_named(device)
-    read_options(options, None)
-    hints = read_hints(constraints, likely, ())
-    compiler = Compiler(target, options, dict(hints.likely))
-    declaration = read_declaration(shapes, parameters)
-    return JitFunction(fun, parameters, declaration, hints.constraints, compiler, fallback)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +263,8 @@ class JitFunction:
             except ClosesOverTracers:
                 return self._fun(*args, **kwargs)
             except FunctionError as error:
+                if call.is_traced:  # raises the same error, unless the function needs what JAX traces around it
+                    return self._fun(*args, **kwargs)
                 self._jax.trace(*args, **kwargs)  # raises the same error with JAX's own words and places
                 raise error.cause from None
             if call.is_traced:

@@ -220,10 +220,16 @@ _state = _ThreadState()
 
 @contextmanager
 def tracing() -> Generator[None]:
-    """Mark that this thread traces a function in order to compile it: calls of `jit` functions are inlined."""
+    """Mark that this thread traces a function in order to compile it: calls of `jit` functions are inlined.
+
+    The program runs on one device, whichever mesh of devices the call is made under.
+    """
+    sharding = jax_module("jax.sharding")
+
     _state.depth += 1
     try:
-        yield
+        with sharding.use_abstract_mesh(sharding.AbstractMesh((), ())):
+            yield
     finally:
         _state.depth -= 1
 

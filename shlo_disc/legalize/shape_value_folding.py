@@ -186,12 +186,17 @@ class ShapeArithmetic:
         return self._floor(condition, then, other) or other + condition * (then - other)
 
     def _floor(self, condition: Dim, then: Dim, other: Dim) -> Dim | None:
-        """Recognize JAX's floor_divide and remainder: the truncated result, corrected if the signs differ."""
-        if (pair := self._quotients.get(other)) is not None and then == other - 1:
+        """Recognize JAX's floor_divide and remainder: the truncated result, corrected if the signs differ.
+
+        So is its mirror image, which rounds up: corrected if the signs are the same.
+        """
+        if (pair := self._quotients.get(other)) is not None and then in (other - 1, other + 1):
             a, b = pair
-            mixed = self._differs(self._sign(a), self._sign(b))
-            if condition == minimum(mixed, self._differs(self._remainder(a, b), ZERO)):
+            is_inexact = self._differs(self._remainder(a, b), ZERO)
+            if then == other - 1 and condition == minimum(self._differs(self._sign(a), self._sign(b)), is_inexact):
                 return a // b
+            if then == other + 1 and condition == minimum(self._equal(self._sign(a), self._sign(b)), is_inexact):
+                return -(-a // b)
         if (pair := self._remainders.get(other)) is not None and then == other + pair[1]:
             a, b = pair
             negative = self._compare("LT")

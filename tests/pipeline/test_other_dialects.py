@@ -114,6 +114,7 @@ def test_a_sum_that_assumes_sizes_which_broadcast() -> None:
 @pytest.mark.parametrize("driver", ["c", "vm"])
 def test_sizes_pass_through_functions_and_come_from_data(driver: Any) -> None:
     run = shlo_disc.compile(HALVES, device="cpu", options=shlo_disc.CompileOptions(driver=driver))
+    assert repr(run).endswith("-> (float32[(s0 + 1) // 2], float32[n + (s0 + 1) // 2])>")
     for m in SIZES:
         for n in SIZES:
             x, half = normal(m), -(-m // 2)

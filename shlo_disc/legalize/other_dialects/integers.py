@@ -10,9 +10,9 @@ from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import BoolAttr, DenseAttr, FloatAttr, IntegerAttr, TensorType
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import integer
-from shlo_disc.legalize.other_dialects.emitter import Emitter, Rule, plain
+from shlo_disc.legalize.other_dialects.builder import Rule, StableHloBuilder, plain
 
-Binary = Callable[[Emitter, ir.Value, ir.Value], ir.Value]
+Binary = Callable[[StableHloBuilder, ir.Value, ir.Value], ir.Value]
 
 _UNSIGNED: Mapping[DType, DType] = {
     DType.I8: DType.UI8, DType.I16: DType.UI16, DType.I32: DType.UI32, DType.I64: DType.UI64,
@@ -29,7 +29,7 @@ def _by(name: str) -> Binary:
 def _unsigned(made: Binary) -> Binary:
     """The op on the numbers that the same bits mean without a sign."""
 
-    def binary(emit: Emitter, a: ir.Value, b: ir.Value) -> ir.Value:
+    def binary(emit: StableHloBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
         dtype = emit.type(a).dtype
         if dtype not in _UNSIGNED:
             raise emit.unsupported(f"of {dtype.value}")
@@ -39,28 +39,36 @@ def _unsigned(made: Binary) -> Binary:
     return binary
 
 
-def floor_divide(emit: Emitter, a: ir.Value, b: ir.Value) -> ir.Value:
+def floor_divide(emit: StableHloBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
     """Round down, as JAX writes it, which the folding of shape arithmetic recognizes."""
-    quotient, zero = emit.like("divide", a, b), emit.constant(0, emit.type(a))
+    quotient, is_inexact = _quotient(emit, a, b)
     mixed = emit.compare("NE", emit.like("sign", a), emit.like("sign", b))
-    rest = emit.compare("NE", emit.like("remainder", a, b), zero)
     lower = emit.like("subtract", quotient, emit.constant(1, emit.type(a)))
-    return emit.like("select", emit.like("and", mixed, rest), lower, quotient)
+    return emit.like("select", emit.like("and", mixed, is_inexact), lower, quotient)
 
 
-def _ceil_divide(emit: Emitter, a: ir.Value, b: ir.Value) -> ir.Value:
-    """Round up: by negation, which is exact for all numbers but the least."""
-    return emit.like("negate", floor_divide(emit, emit.like("negate", a), b))
+def _ceil_divide(emit: StableHloBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
+    """Round up, in the form of `floor_divide`."""
+    quotient, is_inexact = _quotient(emit, a, b)
+    same = emit.compare("EQ", emit.like("sign", a), emit.like("sign", b))
+    upper = emit.like("add", quotient, emit.constant(1, emit.type(a)))
+    return emit.like("select", emit.like("and", same, is_inexact), upper, quotient)
 
 
-def _ceil_divide_unsigned(emit: Emitter, a: ir.Value, b: ir.Value) -> ir.Value:
+def _quotient(emit: StableHloBuilder, a: ir.Value, b: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """The quotient, rounded towards zero, and whether something remains."""
+    rest = emit.compare("NE", emit.like("remainder", a, b), emit.constant(0, emit.type(a)))
+    return emit.like("divide", a, b), rest
+
+
+def _ceil_divide_unsigned(emit: StableHloBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
     """Round up without overflow: `a == 0 ? 0 : (a - 1) / b + 1`."""
     zero, one = emit.constant(0, emit.type(a)), emit.constant(1, emit.type(a))
     above = emit.like("add", emit.like("divide", emit.like("subtract", a, one), b), one)
     return emit.like("select", emit.compare("EQ", a, zero), zero, above)
 
 
-def refuse_zero(emit: Emitter, divisor: ir.Value) -> None:
+def refuse_zero(emit: StableHloBuilder, divisor: ir.Value) -> None:
     """Refuse the constant 0 as a divisor: MLIR leaves open what it gives."""
     if emit.constants.get(divisor) == 0:
         raise emit.unsupported("with the divisor 0")
@@ -78,7 +86,7 @@ _MADE: Mapping[str, Binary] = {
 }  # fmt: skip
 
 
-def _binary(name: str, emit: Emitter, operands: tuple[ir.Value, ...]) -> tuple[ir.Value, ...]:
+def _binary(name: str, emit: StableHloBuilder, operands: tuple[ir.Value, ...]) -> tuple[ir.Value, ...]:
     a, b = operands
     if emit.type(a).dtype.is_bool:
         if name not in _OF_BITS:
@@ -89,7 +97,7 @@ def _binary(name: str, emit: Emitter, operands: tuple[ir.Value, ...]) -> tuple[i
     return (_MADE[name](emit, a, b),)
 
 
-def _constant(emit: Emitter, _operands: tuple[ir.Value, ...]) -> tuple[ir.Value, ...]:
+def _constant(emit: StableHloBuilder, _operands: tuple[ir.Value, ...]) -> tuple[ir.Value, ...]:
     value = emit.op.attributes["value"]
     type_ = plain(emit.op.results[0].type)
     assert isinstance(type_, TensorType), "the verifier checked the result"
@@ -107,7 +115,7 @@ def _constant(emit: Emitter, _operands: tuple[ir.Value, ...]) -> tuple[ir.Value,
             return (emit.float_constant(value.value, type_),)
 
 
-def _compare(emit: Emitter, operands: tuple[ir.Value, ...]) -> tuple[ir.Value, ...]:
+def _compare(emit: StableHloBuilder, operands: tuple[ir.Value, ...]) -> tuple[ir.Value, ...]:
     name = PREDICATES[integer(emit.op, "predicate")]
     a, b = operands
     if name[0] == "u" and emit.type(a).dtype in _UNSIGNED:
@@ -117,17 +125,17 @@ def _compare(emit: Emitter, operands: tuple[ir.Value, ...]) -> tuple[ir.Value, .
     return (emit.compare(name.upper()[-2:], a, b),)
 
 
-def _select(emit: Emitter, operands: tuple[ir.Value, ...]) -> tuple[ir.Value, ...]:
+def _select(emit: StableHloBuilder, operands: tuple[ir.Value, ...]) -> tuple[ir.Value, ...]:
     return (emit.like("select", *operands),)
 
 
-def _result_dtype(emit: Emitter) -> DType:
+def _result_dtype(emit: StableHloBuilder) -> DType:
     type_ = plain(emit.op.results[0].type)
     assert isinstance(type_, TensorType), "the verifier checked the result"
     return type_.dtype
 
 
-def _extended(emit: Emitter, operands: tuple[ir.Value, ...]) -> tuple[ir.Value, ...]:
+def _extended(emit: StableHloBuilder, operands: tuple[ir.Value, ...]) -> tuple[ir.Value, ...]:
     """Extend the sign, or cut off high bits; that of i1 is its only bit."""
     (x,), dtype = operands, _result_dtype(emit)
     if dtype.is_bool:
@@ -136,7 +144,7 @@ def _extended(emit: Emitter, operands: tuple[ir.Value, ...]) -> tuple[ir.Value, 
     return (emit.like("negate", found) if emit.type(x).dtype.is_bool else found,)
 
 
-def _extended_unsigned(emit: Emitter, operands: tuple[ir.Value, ...]) -> tuple[ir.Value, ...]:
+def _extended_unsigned(emit: StableHloBuilder, operands: tuple[ir.Value, ...]) -> tuple[ir.Value, ...]:
     """Extend by zeros, or cut off high bits."""
     (x,), dtype = operands, _result_dtype(emit)
     if dtype.is_bool:
@@ -145,7 +153,7 @@ def _extended_unsigned(emit: Emitter, operands: tuple[ir.Value, ...]) -> tuple[i
     return (emit.convert(x, dtype),)
 
 
-def _low_bit(emit: Emitter, x: ir.Value) -> tuple[ir.Value, ...]:
+def _low_bit(emit: StableHloBuilder, x: ir.Value) -> tuple[ir.Value, ...]:
     type_ = emit.type(x)
     bit = emit.like("and", x, emit.constant(1, type_))
     return (emit.compare("NE", bit, emit.constant(0, type_)),)

@@ -11,7 +11,7 @@ from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import Attribute, DenseAttr, FunctionType, OpaqueType, TensorType, Type
 from shlo_disc.ir.spelling import spell_type
 from shlo_disc.legalize.other_dialects import integers, shapes, tensors
-from shlo_disc.legalize.other_dialects.emitter import Claim, Emitter, Rule, plain
+from shlo_disc.legalize.other_dialects.builder import Rule, SizeClaim, StableHloBuilder, plain
 
 _RULES: Mapping[str, Rule] = {**integers.RULES, **tensors.RULES, **shapes.RULES}
 
@@ -31,7 +31,7 @@ class _Rewritten:
         self._values: dict[ir.Value, ir.Value] = {}
         self._elements: dict[ir.Value, tuple[ir.Value, ...]] = {}
         self._constants: dict[ir.Value, int] = {}
-        self._claims: dict[ir.Value, tuple[Claim, ...]] = {}
+        self._claims: dict[ir.Value, tuple[SizeClaim, ...]] = {}
 
     def function(self, function: ir.Function) -> ir.Function:
         inputs, results = (
@@ -67,8 +67,8 @@ class _Rewritten:
             self._op(each, ops)
         self._values.update(zip(op.results, [self._values.get(x, x) for x in end.operands], strict=True))
 
-    def _emitter(self, op: ir.Op, ops: list[ir.Op]) -> Emitter:
-        return Emitter(self._elements, self._constants, self._claims, ops, op)
+    def _emitter(self, op: ir.Op, ops: list[ir.Op]) -> StableHloBuilder:
+        return StableHloBuilder(self._elements, self._constants, self._claims, ops, op)
 
     def _made(self, values: Sequence[ir.Value]) -> tuple[ir.Value, ...]:
         """The values of StableHLO's types in place of these."""

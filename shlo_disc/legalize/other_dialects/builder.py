@@ -31,7 +31,7 @@ TRUTH = TensorType((), DType.I1)
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class SizeClaim:
     """What a constraint demands: a truth value, and the message where it is false, with the numbers in it."""
 
     op: ir.Op  # the constraint
@@ -41,12 +41,12 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Emitter:
+class StableHloBuilder:
     """The ops of a block so far. `elements`: the single numbers of tensors that were made of them."""
 
     elements: dict[ir.Value, tuple[ir.Value, ...]]
     constants: dict[ir.Value, int]  # single integers that are known
-    claims: dict[ir.Value, tuple[Claim, ...]]  # for which each witness stands
+    claims: dict[ir.Value, tuple[SizeClaim, ...]]  # for which each witness stands
     ops: list[ir.Op]
     op: ir.Op  # that is being replaced
 
@@ -190,7 +190,7 @@ class Emitter:
         """All sizes of a tensor."""
         return self.joined([self.dimension(tensor, k) for k in range(len(self.type(tensor).shape))])
 
-    def demand(self, claims: Iterable[Claim]) -> None:
+    def demand(self, claims: Iterable[SizeClaim]) -> None:
         """Check claims at every call; they are known from here on."""
         for claim in claims:
             attributes: Mapping[str, Attribute] = {
@@ -206,7 +206,7 @@ class Emitter:
         return UnsupportedOpError(f"op '{self.op.name}' is not supported {why}", self.op.span)
 
 
-Rule: TypeAlias = Callable[[Emitter, tuple[ir.Value, ...]], tuple[ir.Value, ...]]
+Rule: TypeAlias = Callable[[StableHloBuilder, tuple[ir.Value, ...]], tuple[ir.Value, ...]]
 
 
 def plain(type_: Type) -> Type:
