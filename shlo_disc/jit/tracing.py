@@ -16,7 +16,7 @@ from shlo_disc.expr.dim import Dim, const, symbol
 from shlo_disc.jit.abstraction import Abstraction, Sizes
 from shlo_disc.jit.comparisons import SizeAssumption, assumptions_of
 from shlo_disc.jit.constraint_text import for_jax, keeps, names_in
-from shlo_disc.jit.jax_modules import jax_module
+from shlo_disc.jit.jax_modules import jax_module, without_mesh
 from shlo_disc.jit.leaves import LeafType
 from shlo_disc.legalize.constraints import read_size
 
@@ -224,11 +224,9 @@ def tracing() -> Generator[None]:
 
     The program runs on one device, whichever mesh of devices the call is made under.
     """
-    sharding = jax_module("jax.sharding")
-
     _state.depth += 1
     try:
-        with sharding.use_abstract_mesh(sharding.AbstractMesh((), ())):
+        with without_mesh():
             yield
     finally:
         _state.depth -= 1

@@ -245,13 +245,16 @@ TWO_DEVICES = """
     x = np.arange(12, dtype=np.float32).reshape(4, 3)
     function = lambda x: jnp.sin(x) * 2
     total = lambda x: jax.lax.psum(jnp.sin(x).sum(0), "a")
-    run, summed = shlo_disc.jit(function), shlo_disc.jit(total)
+    run, new, summed = shlo_disc.jit(function), shlo_disc.jit(lambda x: jnp.sin(x) * 2), shlo_disc.jit(total)
     for mesh, name in ((first, "a"), (second, "b"), (first, "a")):
         placed = jax.device_put(x, NamedSharding(mesh, P(name)))
         np.testing.assert_allclose(run(placed), np.sin(x) * 2, rtol=1e-6)
         np.testing.assert_allclose(jax.jit(run)(placed), np.sin(x) * 2, rtol=1e-6)
         mapped = jax.shard_map(run, mesh=mesh, in_specs=P(name), out_specs=P(name))
         np.testing.assert_allclose(jax.jit(mapped)(placed), np.sin(x) * 2, rtol=1e-6)
+        with jax.set_mesh(mesh):
+            np.testing.assert_allclose(run(x), np.sin(x) * 2, rtol=1e-6)
+            np.testing.assert_allclose(jax.grad(lambda x: new(x).sum())(x), np.cos(x) * 2, rtol=1e-5)
         slope = jax.grad(lambda x: mapped(x).sum())(placed)
         np.testing.assert_allclose(slope, np.cos(x) * 2, rtol=1e-5)
     mapped = jax.shard_map(summed, mesh=first, in_specs=P("a"), out_specs=P())
