@@ -42,7 +42,7 @@ class GroupDraft:
     @property
     def label(self) -> str:
         """Its name in reports."""
-        return self.roots[0].name
+        return self.roots[0].name if self.roots else self.ops[0].name
 
     @property
     def reduces(self) -> list[Op[object]]:

@@ -9,6 +9,8 @@ from typing import Any
 
 from shlo_disc.choices import read_options
 from shlo_disc.diagnostics import Source, Span, UnsupportedOpError
+from shlo_disc.jit.callbacks import TARGET as CALLBACK
+from shlo_disc.jit.callbacks import callbacks_as_custom_calls
 from shlo_disc.jit.jax_modules import jax_module
 from shlo_disc.jit.program import TracedProgram
 from shlo_disc.jit.tracing import tracing
@@ -36,8 +38,10 @@ class Compiler:
         started = time.perf_counter()
         trace = program.trace
         try:
-            with tracing():
-                exported = export.export(trace.jitted, platforms=(self._target.platform,))(*trace.specs)
+            with tracing(), callbacks_as_custom_calls():
+                checks = [export.DisabledSafetyCheck.custom_call(CALLBACK)]
+                make = export.export(trace.jitted, platforms=(self._target.platform,), disabled_checks=checks)
+                exported = make(*trace.specs)
         except Exception as error:  # the function is traced already: JAX cannot lower it, or not export what it lowered
             raise UnsupportedOpError(
                 f"JAX cannot export {program.name}: {error}", Span(Source(program.name, ""), 0, 0)

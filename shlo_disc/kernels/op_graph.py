@@ -74,7 +74,7 @@ def reduced_dims(op: Op[object]) -> tuple[int, ...]:
 
 
 def space_of(op: Op[object], k: int) -> Shape:
-    """The points an op visits: its result's elements, or its operand's for a reduction."""
+    """The points an op visits: its result's elements, or its operand's for a reduction; one if it has no result."""
     if isinstance(op.attrs, ReduceAttrs):
         return op.operands[0].shape
-    return op.results[k].shape
+    return op.results[k].shape if op.results else ()

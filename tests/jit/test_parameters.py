@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import pytest
@@ -32,3 +32,18 @@ def test_none_stands_for_no_static_and_no_donated_arguments() -> None:
 def test_other_parameters_are_refused() -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'inlined'"):
         shlo_disc.jit(lambda x: x, inlined=True)
+
+
+class Pair(NamedTuple):
+    """A pytree that Python has to take apart."""
+
+    first: Any
+    second: Any
+
+
+def test_pytrees_that_c_does_not_know_change_their_sizes() -> None:
+    run = shlo_disc.jit(lambda pair: Pair(pair.first + 1, pair.second.sum()))
+    for size in (1, 2, 2, 3, 1, 4):
+        found = run(Pair(jnp.ones(size), jnp.ones(size)))
+        assert found.first.shape == (size,)
+        assert float(found.second) == size

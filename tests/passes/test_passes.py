@@ -63,6 +63,39 @@ def test_dce_keeps_what_only_a_body_needs() -> None:
     assert names(DCE.run(made))["tanh"] == 1
 
 
+def test_dce_drops_carries_and_results_of_branches_that_nothing_needs() -> None:
+    made = program(
+        """%i = stablehlo.constant dense<0> : tensor<i32>
+        %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x3xf32>) -> tensor<i32>
+        %0 = stablehlo.tanh %x : tensor<?x3xf32>
+        %1:4 = stablehlo.while(%k = %i, %y = %x, %first = %0, %second = %0)
+            : tensor<i32>, tensor<?x3xf32>, tensor<?x3xf32>, tensor<?x3xf32>
+          cond {
+            %2 = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+            stablehlo.return %2 : tensor<i1>
+          } do {
+            %3 = stablehlo.constant dense<1> : tensor<i32>
+            %4 = stablehlo.add %k, %3 : tensor<i32>
+            %5:2 = "stablehlo.case"(%k) ({
+              %6 = stablehlo.exponential %first : tensor<?x3xf32>
+              stablehlo.return %y, %6 : tensor<?x3xf32>, tensor<?x3xf32>
+            }, {
+              %7 = stablehlo.negate %y : tensor<?x3xf32>
+              stablehlo.return %7, %y : tensor<?x3xf32>, tensor<?x3xf32>
+            }) : (tensor<i32>) -> (tensor<?x3xf32>, tensor<?x3xf32>)
+            stablehlo.return %4, %5#0, %5#1, %first
+                : tensor<i32>, tensor<?x3xf32>, tensor<?x3xf32>, tensor<?x3xf32>
+          }
+        return %1#1 : tensor<?x3xf32>"""
+    )
+    smaller = DCE.run(made)
+    (loop,) = [op for op in smaller.body.ops if op.name == "d_while"]
+    assert len(loop.operands) == len(loop.results) == len(loop.bodies[1].results) == 2
+    assert {name: names(smaller)[name] for name in ("tanh", "exponential", "negate")} == {
+        "tanh": 0, "exponential": 0, "negate": 1,
+    }  # fmt: skip
+
+
 def test_cse_computes_equal_things_once_also_with_bodies() -> None:
     reduce = """%{0} = stablehlo.reduce(%x init: %z) across dimensions = [1]
         : (tensor<?x3xf32>, tensor<f32>) -> tensor<?xf32>

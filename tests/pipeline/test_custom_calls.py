@@ -212,6 +212,29 @@ func.func @main(%x: tensor<2xf32>, %i: tensor<i32>) -> tensor<2xf32> {
 """
 
 
+BRANCHES = """
+func.func @main(%x: tensor<2xf32>, %i: tensor<i32>) -> tensor<2xf32> {
+  "stablehlo.case"(%i) ({
+    stablehlo.custom_call @log(%x) {has_side_effect = true} : (tensor<2xf32>) -> ()
+    stablehlo.return
+  }, {
+    stablehlo.return
+  }) : (tensor<i32>) -> ()
+  return %x : tensor<2xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("way", ["c", "vm", "cuda-c", "cuda-vm"])
+def test_branches_without_results_make_their_calls(way: str) -> None:
+    logged = list[list[float]]()
+    register("log", lambda x: logged.append(x.tolist()))
+    run = WAYS[way](BRANCHES)
+    for index in (0, 1):
+        run(X, np.array(index, np.int32))
+    assert logged == [[1, 2]]
+
+
 @pytest.mark.parametrize("way", ["c", "vm", "cuda-c", "cuda-vm"])
 def test_calls_with_side_effects_are_made_and_pure_ones_are_made_once(way: str) -> None:
     logged, asked = list[list[float]](), list[list[float]]()

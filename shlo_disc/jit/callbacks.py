@@ -1,0 +1,82 @@
+"""Functions of Python that a program calls: `jax.pure_callback`, `jax.debug.print` and others.
+
+JAX refuses to export them, as a text cannot hold a function. A program of `jit` belongs to this process: while JAX
+lowers one, each callback becomes a custom call whose attribute `number` names the function. Ordered callbacks (those
+with a token) stay JAX's own, and are refused.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import traceback
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from shlo_disc.custom_calls import register_custom_call
+from shlo_disc.jit.jax_modules import jax_module
+from shlo_disc.target_names import HOST
+
+TARGET = "shlo_disc_python"
+
+_functions = dict[int, Callable[..., Any]]()
+_numbers = itertools.count(1)
+
+
+class _ThreadState(threading.local):
+    is_lowering = False
+
+
+_state = _ThreadState()
+
+
+@contextmanager
+def callbacks_as_custom_calls() -> Generator[None]:
+    """While this thread lowers a function, let its callbacks be custom calls of `TARGET`."""
+    _watch_callbacks()
+    before, _state.is_lowering = _state.is_lowering, True
+    try:
+        yield
+    finally:
+        _state.is_lowering = before
+
+
+@lru_cache(maxsize=1)
+def _watch_callbacks() -> None:
+    """Let JAX's rules ask this module how to lower a callback; JAX has no public way to replace them."""
+    register_custom_call(TARGET, _call)
+    module = jax_module("jax._src.callback")
+    original = module.emit_python_callback
+
+    def emit(ctx: Any, callback: Callable[..., Any], token: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        if not _state.is_lowering or token is not None or tuple(ctx.module_context.platforms) != (HOST,):
+            return original(ctx, callback, token, *args, **kwargs)
+        operands, given, results = args
+        number = next(_numbers)
+        _functions[number] = callback
+        rule = jax_module("jax").ffi.ffi_lowering(TARGET, has_side_effect=kwargs["has_side_effect"])
+        lowered = ctx.replace(avals_in=list(given), avals_out=list(results))
+        return rule(lowered, *operands, number=np.int64(number)), None, None
+
+    module.emit_python_callback = emit
+
+
+def _call(*operands: Any, number: int) -> tuple[Any, ...]:
+    """Call a function; its errors are those of `jax.jit`."""
+    jax = jax_module()
+
+    try:
+        found = _functions[number](*[np.array(one) for one in operands])
+        return tuple([_canonical(jax, np.asarray(one)) for one in found])
+    except Exception as error:  # a function may raise anything
+        raise jax.errors.JaxRuntimeError(f"INTERNAL: a callback failed:\n{traceback.format_exc()}") from error
+
+
+def _canonical(jax: Any, array: Any) -> Any:
+    """An array with JAX's type for it."""
+    dtype = jax.dtypes.canonicalize_dtype(array.dtype)
+    return array if array.dtype == dtype else array.astype(dtype)

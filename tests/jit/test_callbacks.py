@@ -1,0 +1,99 @@
+"""Functions of Python that a compiled program calls."""
+
+# JAX annotates only a part of its functions.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.experimental import io_callback
+
+import shlo_disc
+
+
+def sort_outside(x: Any) -> Any:
+    return jax.pure_callback(np.sort, jax.ShapeDtypeStruct(x.shape, x.dtype), x, vmap_method="expand_dims") * 2
+
+
+def test_pure_callbacks_are_called_at_all_sizes() -> None:
+    run = shlo_disc.jit(sort_outside)
+    for size in (3, 4, 5, 6):
+        x = np.random.default_rng(size).standard_normal(size, np.float32)
+        np.testing.assert_array_equal(run(x), np.sort(x) * 2)
+    assert run.report().compilations == 2
+
+
+@pytest.mark.parametrize("transform", [jax.jit, jax.vmap])
+def test_pure_callbacks_inside_of_transformations(transform: Callable[..., Any]) -> None:
+    x = np.random.default_rng(0).standard_normal((3, 4), np.float32)
+    np.testing.assert_array_equal(transform(shlo_disc.jit(sort_outside))(x), np.sort(x) * 2)
+
+
+def test_two_callbacks_of_one_form_are_two_functions() -> None:
+    def called(function: Callable[..., Any]) -> Any:
+        run = shlo_disc.jit(lambda x: jax.pure_callback(function, jax.ShapeDtypeStruct(x.shape, x.dtype), x))
+        return run(np.ones(3, np.float32))
+
+    np.testing.assert_array_equal(called(lambda x: x + 1), np.full(3, 2.0))
+    np.testing.assert_array_equal(called(lambda x: x + 2), np.full(3, 3.0))
+
+
+def test_callbacks_with_effects_are_called_once_per_call() -> None:
+    seen = list[int]()
+
+    @shlo_disc.jit
+    def run(x: Any) -> Any:
+        io_callback(lambda y: seen.append(len(y)), None, x)
+        jax.lax.cond(x.sum() > 100, lambda: jax.debug.callback(lambda: seen.append(-1)), lambda: None)
+        return x + 1
+
+    for size in (3, 4, 5):
+        run(np.ones(size, np.float32))
+    assert seen == [3, 4, 5]
+    run(np.full(6, 100, np.float32))
+    assert sorted(seen) == [-1, 3, 4, 5, 6]
+
+
+def test_callbacks_in_loops_and_branches_are_called_in_each_round() -> None:
+    seen = list[float]()
+
+    @shlo_disc.jit
+    def run(x: Any) -> Any:
+        def add(total: Any, y: Any) -> Any:
+            jax.debug.callback(lambda y: seen.append(float(y)), y)
+            jax.lax.cond(y > 1, lambda: jax.debug.callback(lambda: seen.append(-1)), lambda: None)
+            return total + y, None
+
+        return jax.lax.scan(add, jnp.float32(0), x)[0]
+
+    for size in (2, 3, 4):
+        seen.clear()
+        assert float(run(np.arange(size, dtype=np.float32))) == size * (size - 1) / 2
+        assert sorted(seen) == [*[-1] * max(0, size - 2), *range(size)]
+
+
+def test_debug_print(capsys: pytest.CaptureFixture[str]) -> None:
+    @shlo_disc.jit
+    def run(x: Any) -> Any:
+        jax.debug.print("sum {}", x.sum())
+        return x
+
+    for size in (2, 3):
+        run(jnp.ones(size))
+    assert capsys.readouterr().out == "sum 2.0\nsum 3.0\n"
+
+
+def test_errors_of_callbacks_are_those_of_jax() -> None:
+    def broken(x: Any) -> Any:
+        raise ValueError(f"no value for {x.shape}")
+
+    run = shlo_disc.jit(lambda x: jax.pure_callback(broken, jax.ShapeDtypeStruct(x.shape, x.dtype), x))
+    with pytest.raises(jax.errors.JaxRuntimeError, match=r"ValueError: no value for \(3,\)"):
+        run(np.ones(3, np.float32))
