@@ -97,7 +97,7 @@ def test_annotations_declare_shapes() -> None:
 
 
 def printing(x: Any) -> Any:
-    jax.debug.print("sum {}", x.sum())
+    jax.debug.print("sum {}", x.sum(), ordered=True)  # of ordered effects JAX exports none
     return x * 2
 
 
