@@ -26,6 +26,7 @@ from shlo_disc.expr.dim import Sym as Symbol
 from shlo_disc.jit.abstraction import Sizes
 from shlo_disc.jit.comparisons import SizeAssumption
 from shlo_disc.jit.jax_modules import jax_module
+from shlo_disc.jit.residuals import results_agree, sources_of, spec_of
 from shlo_disc.jit.same_trace import same_trace
 from shlo_disc.jit.tracing import Trace, retraced, sizes_in_scope
 from shlo_disc.runtime.interop import to_jax
@@ -202,7 +203,7 @@ class TracedProgram:
         self._derived["lacks", key] = lacks
         pairs = [(one.trace, other.trace) for one, other in zip(programs, others, strict=True)]
         if all(one.by_library for one in broken):
-            is_valid = all(_results_agree(one.result_types(sizes), other.result_types({})) for one, other in pairs)
+            is_valid = all(results_agree(one.result_types(sizes), other.result_types({})) for one, other in pairs)
         else:
             is_valid = all(same_trace(one.jaxpr, sizes, other.jaxpr) for one, other in pairs)
         return found if is_valid else right
@@ -273,7 +274,7 @@ class TracedProgram:
         whole = retraced(with_residuals, specs, names)
         (tree,) = structure
         count = len(self.trace.results)
-        kept, sources = _sources(whole.jaxpr, count)
+        kept, sources = sources_of(whole.jaxpr, count)
 
         def forward(*arrays: Any) -> list[Any]:
             jex = jax_module("jax.extend.core")
@@ -286,8 +287,8 @@ class TracedProgram:
             found = derivative(*arrays[len(sources) :])
             return [found[k] for k in results]
 
-        residual_specs = [_spec_of(aval) for aval in whole.jaxpr.out_avals[count:]]
-        tangent_specs = [_spec_of(one) for one, is_varied in zip(specs, mask, strict=True) if is_varied]
+        residual_specs = [spec_of(aval) for aval in whole.jaxpr.out_avals[count:]]
+        tangent_specs = [spec_of(one) for one, is_varied in zip(specs, mask, strict=True) if is_varied]
         name, all_specs = f"derivative of {self.name}", [*residual_specs, *tangent_specs]
         derivative = self._derive(name, linear, all_specs, names, lambda at: self.at(at).linearize_once(mask).linear)
         is_linear = tuple([k >= len(residual_specs) for k in range(len(all_specs))])
@@ -319,7 +320,7 @@ class TracedProgram:
         specs, names = self.trace.specs, self.trace.abstraction.names
         constant = [one for one, is_linear in zip(specs, linear, strict=True) if not is_linear]
         varied = [one for one, is_linear in zip(specs, linear, strict=True) if is_linear]
-        given = [_spec_of(aval) for aval, one in zip(self.trace.jaxpr.out_avals, cotangents, strict=True) if one]
+        given = [spec_of(aval) for aval, one in zip(self.trace.jaxpr.out_avals, cotangents, strict=True) if one]
 
         def transpose(*arrays: Any) -> list[Any]:
             constants, received = arrays[: len(constant)], arrays[len(constant) :]
@@ -378,38 +379,3 @@ def _programs(derived: Linearized | TracedProgram) -> list[TracedProgram]:
     if isinstance(derived, TracedProgram):
         return [derived]
     return [one for one in (derived.forward, derived.linear, derived.transpose) if one is not None]
-
-
-def _results_agree(symbolic: Sequence[Any], fixed: Sequence[Any]) -> bool:
-    """Whether two programs have the same results; numbers that are computed of sizes may be additional residuals."""
-    rest = iter(symbolic)
-    return all(one in rest for one in fixed)
-
-
-def _spec_of(aval: Any) -> Any:
-    jax = jax_module()
-
-    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))
-
-
-def _sources(jaxpr: Any, count: int) -> tuple[tuple[int, ...], tuple[tuple[bool, int], ...]]:
-    """Where residuals come from, which are the results after the first `count`.
-
-    Returns the numbers of those that have to be returned, and for each one whether it is an argument, and which
-    argument or which of those that are returned.
-    """
-    arguments = {one: k for k, one in enumerate(jaxpr.jaxpr.invars)}
-    kept, sources, places = list[int](), list[tuple[bool, int]](), dict[Any, int]()
-    for number, one in enumerate(jaxpr.jaxpr.outvars[count:]):
-        is_variable = not hasattr(one, "val")  # a literal has one, and is not hashable
-        if is_variable and one in arguments:
-            sources.append((True, arguments[one]))
-            continue
-        if is_variable and one in places:
-            sources.append((False, places[one]))
-            continue
-        if is_variable:
-            places[one] = len(kept)
-        sources.append((False, len(kept)))
-        kept.append(number)
-    return tuple(kept), tuple(sources)

@@ -53,6 +53,7 @@ def shapes_of(report: FunctionReport) -> list[str]:
 # --- how many ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick
 def test_one_program_for_equal_sizes_and_two_for_others() -> None:
     report = served(lambda x: jnp.tanh(x).sum(1), [(3, 4)] * 3)
     assert shapes_of(report) == ["[3, 4]"]
@@ -114,6 +115,7 @@ def test_linear_relations_that_the_function_needs_are_found() -> None:
     assert shapes_of(report) == ["[3], [6]", "[x_0], [2*x_0]"]
 
 
+@pytest.mark.quick
 def test_a_program_for_each_side_of_a_comparison() -> None:
     def function(x: Any) -> Any:
         return x if x.shape[0] > 8 else x * 2
@@ -145,6 +147,7 @@ def test_a_size_that_python_takes_for_a_number_is_pinned_with_a_reason() -> None
         assert "'x_0' used in a context that requires a constant" in one.reason
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("special", [1, 8, 0])
 def test_a_function_with_another_path_at_one_size(special: int) -> None:
     """JAX traces `x.shape[0] == 1` at symbolic sizes as for all others: the trace is not valid where it is 1."""

@@ -63,6 +63,7 @@ def test_functions_that_close_over_what_is_traced(outer: Callable[[Any], Any]) -
     with_both(lambda make: outer(lambda w: make(lambda x: jnp.tanh(x @ w))(X)))
 
 
+@pytest.mark.quick
 def test_a_function_is_inlined_in_another_one() -> None:
     inner = jit(lambda x, w: jnp.tanh(x @ w))
     outer = jit(lambda x, w: inner(inner(x, w), w).sum(1))
@@ -133,6 +134,7 @@ def test_batches_along_any_axis(axes: Any, out: int) -> None:
     same(jax.vmap(run, axes, out)(*args), jax.vmap(lambda x, y: jnp.sin(x) @ y + x.sum(0), axes, out)(*args))
 
 
+@pytest.mark.quick
 def test_integer_results_and_arguments_have_no_derivative() -> None:
     def build(make: Any) -> Any:
         run = make(lambda n, x: ((x * n).sum(), jnp.argmax(x), x > 0))
@@ -166,6 +168,7 @@ def test_residuals_are_arguments_where_they_can_be() -> None:
     same(found, (both[1] + 1 + 2 * both[0] * both[1], both[0] - 1 + both[0] ** 2))
 
 
+@pytest.mark.quick
 def test_derivatives_are_compiled_once_for_all_sizes() -> None:
     run = jit(lambda x, w: jnp.tanh(x @ w).sum(), shapes="n 3, 3 3")
     gradient = jax.jit(jax.grad(run, 1))
