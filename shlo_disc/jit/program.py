@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -142,7 +143,8 @@ class TracedProgram:
         specs, names = self.trace.specs, self.trace.abstraction.names
         structure = list[Any]()
         exact = [jax.numpy.issubdtype(aval.dtype, jax.numpy.inexact) for aval in self.trace.jaxpr.out_avals]
-        results = tuple([k for k, one in enumerate(exact) if one])
+        reached = _depending(self.trace.jaxpr.jaxpr, mask)
+        results = tuple([k for k, one in enumerate(exact) if one and reached[k]])
 
         def with_residuals(*arrays: Any) -> list[Any]:
             varied = [x for x, one in zip(arrays, mask, strict=True) if one]
@@ -219,6 +221,15 @@ def _spec_of(aval: Any) -> Any:
     jax = jax_module()
 
     return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))
+
+
+def _depending(jaxpr: Any, mask: Mask) -> list[bool]:
+    """Which results depend on the arguments that are set in `mask`: the others have no tangents."""
+    reached = set[Any](compress(jaxpr.invars, mask))
+    for equation in jaxpr.eqns:
+        if not reached.isdisjoint([one for one in equation.invars if not hasattr(one, "val")]):
+            reached.update(equation.outvars)
+    return [not hasattr(one, "val") and one in reached for one in jaxpr.outvars]
 
 
 def _sources(jaxpr: Any, count: int) -> tuple[tuple[int, ...], tuple[tuple[bool, int], ...]]:
