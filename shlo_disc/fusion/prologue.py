@@ -86,10 +86,8 @@ class _PrologueMerger:
 
     def is_stored(self, root: Tensor) -> bool:
         """Whether a row group still computes `root` for others."""
-        number = self.home[root]
-        return (
-            number not in self.gone and self.groups[number].kind is GroupKind.ROWS and root in self.groups[number].roots
-        )
+        number = self._stored_by(root)
+        return number is not None and self.groups[number].kind is GroupKind.ROWS
 
     def read_by(self, root: Tensor) -> frozenset[int]:
         """The groups that read `root` from memory."""
@@ -138,7 +136,10 @@ class _PrologueMerger:
             return f"the group would have more than {LARGEST_GROUP} ops"
         changed = tuple(self._with(self.groups[k], moved) for k in readers)
         before = (group, *(self.groups[k] for k in readers))
-        rest = self._without(root, group, moved)
+        homes = {t: self._stored_by(t) for t in self._left(group, moved)}
+        if any(home is not None and home >= readers[0] for home in homes.values()):
+            return "a later group stores what it reads of its group"
+        rest = self._without(root, group, [t for t, home in homes.items() if home is None])
         if rest is not None and not self._has_common_rows(rest):
             return "what it reads of its group, and what is left of that, would not have the same rows"
         move = _Move(before, rest, changed, moved)
@@ -211,12 +212,20 @@ class _PrologueMerger:
         ops = sorted({*group.ops, *moved}, key=self.order.__getitem__)
         return replace(group, ops=tuple(ops))
 
-    def _without(self, root: Tensor, group: Group, moved: Sequence[Op[object]]) -> Group | None:
-        """What is left of a row group: its other results, and what the moved ops read of it."""
+    def _left(self, group: Group, moved: Sequence[Op[object]]) -> list[Tensor]:
+        """What the moved ops read of the row group that they leave."""
         inside = {t for op in group.ops if op not in moved for t in op.results}
         alone = replace(group, ops=tuple(moved))
-        read = [t for t in group_inputs(alone, self.context.producers) if t in inside]
-        roots = tuple(dict.fromkeys((*(t for t in group.roots if t is not root), *read)))
+        return [t for t in group_inputs(alone, self.context.producers) if t in inside]
+
+    def _stored_by(self, tensor: Tensor) -> int | None:
+        """The group that stores a tensor, which others may compute too; None if none does."""
+        number = self.home.get(tensor)
+        return None if number is None or number in self.gone or tensor not in self.groups[number].roots else number
+
+    def _without(self, root: Tensor, group: Group, stored: Sequence[Tensor]) -> Group | None:
+        """What is left of a row group without `root`: its other results, and what it has to store from now on."""
+        roots = tuple(dict.fromkeys((*(t for t in group.roots if t is not root), *stored)))
         if not roots:
             return None
         needed, stack, producers = set[Op[object]](), list(roots), self.context.producers

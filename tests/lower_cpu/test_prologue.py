@@ -110,6 +110,23 @@ def test_what_stays_behind_has_the_rows_of_what_is_left() -> None:
     assert any("would not have the same rows" in d.reason for d in plan.decisions)
 
 
+def test_what_two_groups_leave_behind_is_stored_once() -> None:
+    def function(x: Any, y: Any, scale: Any, v: Any, w: Any) -> Any:
+        rows = jnp.cos(scale)[:, None]  # too costly for every element of a product's operand
+        return (x * rows) @ v, (y * rows) @ w
+
+    inputs = In("m - 1, k - 1"), In("m - 1, n - 1"), In("m - 1"), In("k - 1, 3"), In("n - 1, 2")
+    plan = plan_of(function, *inputs)
+    parts = [part for group in plan.groups for part in group.parts or (group,)]
+    assert [part.kind for part in parts] == [GroupKind.ROWS, GroupKind.DOT, GroupKind.DOT]
+    run = shlo_disc.compile(exported(function, inputs), options=FAST)
+    rng = np.random.default_rng(5)
+    sizes = (1, 2, 3), (2, 1, 5), (8, 18, 1), (50, 14, 66)
+    draws = [[i.array(rng, {"m": m, "n": n, "k": k}) for i in inputs] for m, n, k in sizes]
+    for at, (arrays, wanted) in zip(sizes, expected(function, inputs, draws), strict=True):
+        check(flat(run, arrays), wanted, f"m, n, k = {at}")
+
+
 def test_a_softmax_is_stored() -> None:
     plan = plan_of(lambda x, w: jax.nn.softmax(x) @ w, In("m, k"), In("k, n"))
     assert [g.kind for g in plan.groups] == [GroupKind.ROWS, GroupKind.DOT]

@@ -93,6 +93,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     ),
     "positions": ("tests/device/test_contraction.py", "tests/pipeline/test_positions.py"),
     "growth": ("tests/pipeline/test_compile_growth.py",),
+    "plans": ("tests/fusion/test_legal_plans.py",),
     "cuda_rows": ("tests/lower_cuda/test_row_kernels.py", "tests/lower_cuda/test_columns.py"),
     "cuda_maps": ("tests/lower_cuda/test_maps.py", "tests/lower_cuda/test_packed_transpose.py"),
     "cuda_order": (
