@@ -159,9 +159,10 @@ class _Perturbed:
             results = tuple([np.where(is_held(size, unit), exact, self._beside(x, size)) for x, size, exact in every])
         if isinstance(op.attrs, FftAttrs):
             sizes = _transformed_size(op.attrs, inputs[0], results[0].shape)
-            moved = tuple([self._beside(x, sizes, _TRANSFORMED) for x in results])
-            every = zip(results, moved, strict=True)
-            results = tuple([_without_dust(x, y, sizes, ulps) if self._cancels else y for x, y in every])
+            if self._cancels:  # not what is moved: a transform of it would not cancel
+                results = tuple([_without_dust(x, sizes, ulps) for x in by_definition(op, inputs, run)])
+            else:
+                results = tuple([self._beside(x, sizes, _TRANSFORMED) for x in results])
             results = tuple([_real_where_exact(op.attrs, x, inputs[0].shape[-1]) for x in results])
         return self._turned(results, *_VECTORS[op.name]) if op.name in _VECTORS else results
 
@@ -297,15 +298,15 @@ def _real_where_exact(attrs: FftAttrs, x: Array, points: int) -> Array:
     return found
 
 
-def _without_dust(x: Array, moved: Array, norm: Array, ulps: float) -> Array:
-    """The moved results of a transform, but 0 where they may cancel exactly.
+def _without_dust(x: Array, norm: Array, ulps: float) -> Array:
+    """The results of a transform, but 0 where they may cancel exactly.
 
     They may where a result, or a part of a complex one, is no more than rounding errors: of the largest results, or of
     the norm of the line.
     """
     is_finite = np.isfinite(x)
     largest = np.where(is_finite, abs(x), 0).max(axis=-1, keepdims=True, initial=0)
-    found = np.where(is_finite & (abs(x) <= ulps * np.spacing(largest)), x.dtype.type(0), moved)
+    found = np.where(is_finite & (abs(x) <= ulps * np.spacing(largest)), x.dtype.type(0), x)
     bound = _TRANSFORMED * units(norm.astype(np.float64), np.real(x).dtype)
     if x.dtype.kind == "f":
         return np.where(abs(x) <= bound, x.dtype.type(0), found)

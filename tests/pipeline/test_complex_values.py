@@ -175,3 +175,18 @@ def test_special_parts_on_the_emulated_gpu(name: str) -> None:
     found = np.asarray(compiled(text, EmulatedDevice()).executable(arguments)[0])
     (wanted,) = shlo_disc.compile(text, device="cpu")(*arguments)
     check(found, wanted, arguments, "a GPU beside the CPU")
+
+
+def test_a_part_of_an_exponential_less_one_is_finite_where_that_of_the_exponential_is() -> None:
+    """exp(710.5) is too large, and not its product with 8e-8. NumPy and XLA give infinity, as we did."""
+    z = np.array([complex(re, im) for re in (699.9, 700.1, 710.5, 712.0) for im in (8e-8, -3e-9, 3.1415926, 1.5)])
+    z = np.tile(z, 3)
+    text = text_of("stablehlo.exponential_minus_one", "complex<f64>")
+    with np.errstate(over="ignore"):
+        wanted: Array = np.exp(z)
+    assert np.isinf(np.real(wanted)).any()
+    assert np.isfinite(np.imag(wanted)[np.real(z) > 710]).any()
+    (on_cpu,) = shlo_disc.compile(text, device="cpu")(z)
+    for found in (on_cpu, np.asarray(compiled(text, EmulatedDevice()).executable([z])[0])):
+        for part in (np.real, np.imag):
+            np.testing.assert_allclose(part(found), part(wanted), rtol=1e-13)

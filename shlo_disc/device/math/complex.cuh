@@ -120,6 +120,7 @@ SHLO_DEVICE c128 tan_(c128 a) {
 // These avoid the cancellation of their definitions near 0.
 SHLO_DEVICE c128 expm1_(c128 a) {
   if (a.im == 0) return {expm1(a.re), a.im};
+  if (a.re > 700 && !endless(a.re)) return exp_(a);  // a part may be finite although exp(a.re) is not
   const double half = sin(a.im * 0.5), grown = expm1(a.re);
   return {grown * cos(a.im) - times(2 * half, half), (grown + 1) * sin(a.im)};
 }

@@ -48,6 +48,7 @@ SHLO_INLINE Complex<D> exp_f64(Complex<D> z) {
 }
 SHLO_INLINE c128 expm1_one(c128 z) {
   if (z.im == 0) return {__builtin_expm1(z.re), z.im};
+  if (z.re > 700 && !endless(z.re)) return exp_one(z);  // a part may be finite although exp(z.re) is not
   const double half = __builtin_sin(z.im * 0.5), grown = __builtin_expm1(z.re);
   return {grown * __builtin_cos(z.im) - times(2 * half, half), (grown + 1) * __builtin_sin(z.im)};
 }
