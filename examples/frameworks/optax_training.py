@@ -42,9 +42,7 @@ def main() -> int:
     random = np.random.default_rng(0)
     params = {"in": random.standard_normal((8, 32), np.float32), "out": random.standard_normal((32, 5), np.float32)}
     state = optimizer.init(params)
-    data = [
-        (random.standard_normal((size, 8), np.float32), random.integers(0, 5, size).astype(np.int32)) for size in SIZES
-    ]
+    data = [(random.standard_normal((size, 8), np.float32), random.integers(0, 5, size)) for size in SIZES]
     value = shlo_disc.jit(loss)  # differentiated from outside
     plain = jax.jit(jax.value_and_grad(loss))
     wrong = wrong_cases(jax.value_and_grad(value), plain, [(params, *one) for one in data])

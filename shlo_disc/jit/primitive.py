@@ -70,7 +70,7 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, program: TracedProg
     results, more = found[:count], found[count:]
     residuals = [primals[k] if is_argument else more[k] for is_argument, k in parts.residuals]
     varied = [one for one, used in zip(tangents, mask, strict=True) if used]
-    moved = _call_derived(parts.linear, [*residuals, *varied], program, primals)
+    moved: list[Any] = _call_derived(parts.linear, [*residuals, *varied], program, primals) if parts.results else []
     place = {number: k for k, number in enumerate(parts.results)}
     return results, [
         moved[place[k]] if k in place else ad.Zero(jax.typeof(one).to_tangent_aval()) for k, one in enumerate(results)

@@ -26,7 +26,7 @@ from shlo_disc.expr.dim import Sym as Symbol
 from shlo_disc.jit.abstraction import Sizes
 from shlo_disc.jit.comparisons import SizeAssumption
 from shlo_disc.jit.jax_modules import jax_module
-from shlo_disc.jit.residuals import results_agree, sources_of, spec_of
+from shlo_disc.jit.residuals import depending_on, results_agree, sources_of, spec_of
 from shlo_disc.jit.same_trace import same_trace
 from shlo_disc.jit.tracing import Trace, retraced, sizes_in_scope
 from shlo_disc.runtime.interop import to_jax
@@ -262,7 +262,8 @@ class TracedProgram:
         specs, names = self.trace.specs, self.trace.abstraction.names
         structure = list[Any]()
         exact = [jax.numpy.issubdtype(aval.dtype, jax.numpy.inexact) for aval in self.trace.jaxpr.out_avals]
-        results = tuple([k for k, one in enumerate(exact) if one])
+        reached = depending_on(self.trace.jaxpr.jaxpr, mask)
+        results = tuple([k for k, one in enumerate(exact) if one and reached[k]])
 
         def with_residuals(*arrays: Any) -> list[Any]:
             varied = [x for x, one in zip(arrays, mask, strict=True) if one]

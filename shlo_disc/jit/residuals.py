@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import Any
 
 from shlo_disc.jit.jax_modules import jax_module
@@ -42,3 +43,12 @@ def spec_of(aval: Any) -> Any:
     jax = jax_module()
 
     return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))
+
+
+def depending_on(jaxpr: Any, mask: Sequence[bool]) -> list[bool]:
+    """Which results depend on the arguments that are set in `mask`: the others have no tangents."""
+    reached = set[Any](compress(jaxpr.invars, mask))
+    for equation in jaxpr.eqns:
+        if not reached.isdisjoint([one for one in equation.invars if not hasattr(one, "val")]):
+            reached.update(equation.outvars)
+    return [not hasattr(one, "val") and one in reached for one in jaxpr.outvars]
