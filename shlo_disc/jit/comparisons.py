@@ -178,14 +178,15 @@ def _is_read_by_user() -> bool:
     while frame is not None:
         file = frame.f_code.co_filename
         if file != __file__ and not file.startswith("<"):  # <string>: methods that dataclasses make
-            return not file.startswith(_jax_folder())
+            return not file.startswith(_library_folders())
         frame = frame.f_back
     return False
 
 
 @lru_cache(maxsize=1)
-def _jax_folder() -> str:
-    return str(Path(jax_module().__file__).parent)
+def _library_folders() -> tuple[str, ...]:
+    """JAX's, and that of this package, whose calls look sizes up in JAX's caches."""
+    return str(Path(jax_module().__file__).parent), str(Path(__file__).parent)
 
 
 def _is_asked_by_library() -> bool:

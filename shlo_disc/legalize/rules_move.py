@@ -306,7 +306,9 @@ def _gathered(frame: Frame, op: ir.Op, attrs: GatherAttrs) -> Tensor:
     kept = iter([size for k, size in enumerate(attrs.slice_sizes) if k not in dropped])
     rank = len(indices.shape) - (attrs.index_vector_dim < len(indices.shape)) + len(attrs.offset_dims)
     shape = [next(kept) if k in attrs.offset_dims else next(batch) for k in range(rank)]
-    _fits(frame, op, attrs.slice_sizes, x.shape)
+    # Of no batches nothing is taken: JAX's batching writes windows of one batch, and of none where there is none.
+    window = [ZERO if k in attrs.operand_batching_dims else size for k, size in enumerate(attrs.slice_sizes)]
+    _fits(frame, op, window, x.shape)
     batches = zip(attrs.operand_batching_dims, attrs.start_indices_batching_dims, strict=True)
     demand_indexed(frame, op, x.shape, indices.shape, (attrs.index_vector_dim, len(attrs.start_index_map)), batches)
     return frame.build.one("d_gather", (x, indices), attrs, stated(frame, op, shape), x.dtype, op.span)

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 
 import shlo_disc
 from shlo_disc import RuntimeShapeError
@@ -242,6 +243,24 @@ def test_errors_at_one_size_are_raised_there_and_teach_nothing() -> None:
         else:
             assert run(np.ones(size, np.float32)).shape == (size,)
     assert run.report().compilations == 2
+
+
+@pytest.mark.xfail(strict=True, reason="convolutions whose windows have no elements leave their results as they are")
+def test_windows_without_elements() -> None:
+    """The gradient of the weights of a convolution is one with windows as long as the lines."""
+
+    def function(x: Any, received: Any) -> Any:
+        numbers = lax.ConvDimensionNumbers((2, 0, 1), (2, 0, 1), (1, 2, 0))
+        return lax.conv_general_dilated(x, received, (1,), ((1, 1),), dimension_numbers=numbers)
+
+    run = shlo_disc.jit(function, shapes="2 n 3, 2 n 4", options=FAST)
+    run(*arrays([(2, 5, 3), (2, 5, 4)]))
+    np.testing.assert_array_equal(np.asarray(run(*arrays([(2, 0, 3), (2, 0, 4)]))), np.zeros((3, 3, 4), np.float32))
+
+
+def test_factorizations_of_no_matrices() -> None:
+    report = served(jnp.linalg.solve, [[(2, 3, 3), (2, 3, 1)], [(3, 3, 3), (3, 3, 1)], [(0, 3, 3), (0, 3, 1)]])
+    assert report.compilations == 2
 
 
 # --- constraints ------------------------------------------------------------------------------------------------------

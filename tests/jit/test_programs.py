@@ -27,6 +27,7 @@ SIZES = (5, 3, 0, 8, 1, 17)
 
 def arguments(program: Program, transformation: Transformation, size: int) -> tuple[Any, ...]:
     """Fresh random arguments of a transformed program."""
+    size = max(size, program.least)
     rng = np.random.default_rng([SEED, size, len(program.name), len(transformation.name)])
     return transformation.arguments([program.draw(Draw(rng, size)) for _ in range(3)])
 
