@@ -23,13 +23,14 @@ from shlo_disc.check.names import xla_is_installed
 from shlo_disc.check.running import BuildConfig, Ways
 from shlo_disc.check.sampling import DISTRIBUTIONS
 from shlo_disc.check.session import TOGETHER, CheckPlan, CheckReport, Finding, check_random, save
-from shlo_disc.check.worker import Worker
+from shlo_disc.check.worker import IDLE, PATIENT, Worker
 from shlo_disc.diagnostics import InternalError, ShloDiscError, ToolchainError
 from shlo_disc.targets import target_named
 
 _Task: TypeAlias = tuple[int, int | None]  # a seed, and how many programs to make at most
 
-_SHARE = 3.0  # of the patience for each call, all but one part of this many is left for compilers and other runs
+_DEAREST = 1.5  # estimated seconds of one legal run
+_SHARE = 1.5  # parts of the time for a call, of which legal runs may take one
 _JAX_TOGETHER = 5  # functions in a module, with their derivatives
 _JAX_EVERY = 3
 _RENEWED = 25  # modules per process, as loaded programs and JAX's caches are freed only at its end
@@ -204,10 +205,16 @@ class Job:
         text, together = made(seed, count)
         family = family_of(seed)
         others = ways_of(seed) if settings.ways is None else settings.ways
-        judge = Judge(self.ways, others, settings.tolerance, settings.patience / (_SHARE * max(1, settings.calls)))
+        judge = Judge(
+            self.ways,
+            others,
+            settings.tolerance,
+            settings.patience / (_SHARE * max(1, settings.calls)),
+            self._processor_seconds,
+        )
         doing = _Doing()
         try:
-            with boundary("check"), _limited(settings.patience):
+            with boundary("check"), _limited(settings.patience, self._processor_seconds):
                 report = check_random(text, judge, self._plan(seed, family), settings.config, doing.show)
             found = _found(report.finding, judge, settings, seed)
         except _EndlessError as error:
@@ -237,6 +244,7 @@ class Job:
             seconds=self.settings.shrink,
             thresholds=is_pooled,
             xla_calls=1,
+            dearest=_DEAREST,
         )
 
     def _where(self, doing: _Doing) -> str:
@@ -266,19 +274,29 @@ class _EndlessError(BaseException):
 
 
 @contextmanager
-def _limited(seconds: float) -> Generator[None]:
-    """Raise `_EndlessError` in the main thread after so many seconds; other processes have their own limits."""
+def _limited(seconds: float, spent: Callable[[], float]) -> Generator[None]:
+    """Raise `_EndlessError` in the main thread after so many seconds; other processes have their own limits.
+
+    Where others use the processors, too, wait up to five times as long for as many seconds of `spent`, unless nothing
+    is computed.
+    """
+    ends, start = time.monotonic() + 0.99 * PATIENT * seconds, spent()
+    last = start
 
     def stop(_signal: int, _frame: object) -> None:
-        raise _EndlessError
+        nonlocal last
+        before, last = last, spent()
+        if last - start >= seconds or last - before < IDLE * seconds or time.monotonic() >= ends:
+            raise _EndlessError
+        signal.setitimer(signal.ITIMER_REAL, seconds)
 
-    before = signal.signal(signal.SIGALRM, stop)
+    handler = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, handler)
 
 
 _Found: TypeAlias = tuple[str, str, str, str, tuple[str, ...]]  # failure, description, folder, command, ops

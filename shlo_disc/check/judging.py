@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from shlo_disc.check.case import Array, CheckedCall, taken
@@ -73,27 +73,29 @@ class _LegalRuns:
     ways: Ways
     case: CheckedCall
     seconds: float
+    clock: Callable[[], float]
     spent: float = 0.0
-    slowest: float = 0.0  # seconds of one run, the mean of those that were asked for together
+    slowest: dict[int, float] = field(default_factory=dict[int, float])  # seconds of a run, for each result
 
     def of(self, way: str, result: int, numbers: range) -> Sequence[Array]:
         """Give one result of these runs; none if they take too long and there are enough without them.
 
         Raises `TimeoutError` if they take too long, and those before are too few to decide.
         """
-        expected = self.slowest * len(numbers)
+        slowest = self.slowest.get(result, 0.0)
+        expected = slowest * len(numbers)
         if self.spent + expected > self.seconds:
             if numbers.start >= _ENOUGH:
                 return []
             raise TimeoutError(
                 f"result {result} still differs after {numbers.start} legal runs of the interpreter, {_ENOUGH} were "
-                f"expected before it is wrong; one takes {self.slowest:.2g} s, and all may take {self.seconds:g} s"
+                f"expected before it is wrong; one takes {slowest:.2g} s, and all may take {self.seconds:g} s"
             )
-        before = time.monotonic()
+        before = self.clock()
         found = self.ways.samples(way, self.case.module, self.case.inputs, result, numbers)
-        taken = time.monotonic() - before
+        taken = self.clock() - before
         self.spent += taken
-        self.slowest = max(self.slowest, taken / max(1, len(numbers)))
+        self.slowest[result] = max(slowest, taken / max(1, len(numbers)))  # the mean of those of one request
         return found
 
 
@@ -101,13 +103,14 @@ class _LegalRuns:
 class Judge:
     """Runs cases in several ways, and compares `others` with the reference.
 
-    `seconds`: for all legal runs of a call. A way that differs where this is too short is not judged.
+    `seconds`: for all legal runs of a call, by `clock`. A way that differs where this is too short is not judged.
     """
 
     ways: Ways
     others: tuple[str, ...]
     tolerance: Tolerance = _AS_COMPUTED
     seconds: float = 600.0
+    clock: Callable[[], float] = time.monotonic
 
     def without(self, way: str) -> Judge:
         """The same judge without one of the ways."""
@@ -125,7 +128,7 @@ class Judge:
             notes.append(f"results {sorted(skipped)} are random or not unique: only their shapes are compared")
         alike: tuple[str, tuple[Array, ...]] | None = None  # the first of the ways that have to be bit-identical
         compared, undecided = False, False
-        legal = _LegalRuns(self.ways, case, self.seconds)
+        legal = _LegalRuns(self.ways, case, self.seconds, self.clock)
         for way in self.others:
             outcome = self.ways.run(way, module, inputs)
             if isinstance(outcome, Stop):

@@ -147,23 +147,31 @@ class _Perturbed:
             return tuple([_at_roots(op, inputs, x, y) for x, y in zip(first, moved, strict=True)])
         if isinstance(op.attrs, ReduceAttrs):
             inputs = self._shuffled(inputs, op.attrs.dims)
-        first = by_definition(op, inputs, run)
-        terms = _terms(inputs, first)
+        terms = _terms(inputs, op)
         ulps, exactly = max(1.0, _SUMMED * terms**0.5, _ALIKE * min(terms, _FEW)), op.name in _SUMS
         moved = tuple([self._moved(x, ulps, self._noise, exactly) for x in inputs])  # equal terms may cancel exactly
         summed = self._summed(op, moved, run)
         results = tuple([self._moved(x, ulps, Noise.APART, exactly) for x in summed])
         if exactly and _only_adds(op) and any(is_float(x.dtype) for x in inputs):
-            sizes = by_definition(op, tuple([abs(x) if is_float(x.dtype) else x for x in inputs]), run)
+            sizes = self._sizes(op, inputs, run)
             unit = _unit_of_terms(op, moved)
             every = zip(results, sizes, summed, strict=True)
             results = tuple([np.where(is_held(size, unit), exact, self._beside(x, size)) for x, size, exact in every])
         if isinstance(op.attrs, FftAttrs):
             sizes = _transformed_size(op.attrs, inputs[0], results[0].shape)
-            results = tuple([self._beside(x, sizes, _TRANSFORMED) for x in results])
-            results = tuple([_without_dust(x, ulps) if self._cancels else x for x in results])
+            moved = tuple([self._beside(x, sizes, _TRANSFORMED) for x in results])
+            every = zip(results, moved, strict=True)
+            results = tuple([_without_dust(x, y, sizes, ulps) if self._cancels else y for x, y in every])
             results = tuple([_real_where_exact(op.attrs, x, inputs[0].shape[-1]) for x in results])
         return self._turned(results, *_VECTORS[op.name]) if op.name in _VECTORS else results
+
+    def _sizes(self, op: Op[object], inputs: Arrays, run: RunBody) -> Arrays:
+        """The sums of the terms' magnitudes. They are not perturbed: a region may run for each of many positions."""
+        self._rounds = False
+        try:
+            return by_definition(op, tuple([abs(x) if is_float(x.dtype) else x for x in inputs]), run)
+        finally:
+            self._rounds = True
 
     def _summed(self, op: Op[object], inputs: Arrays, run: RunBody) -> Arrays:
         """Evaluate an op; in every second pair of runs, reductions of f32 sum in f64.
@@ -289,10 +297,21 @@ def _real_where_exact(attrs: FftAttrs, x: Array, points: int) -> Array:
     return found
 
 
-def _without_dust(x: Array, ulps: float) -> Array:
-    """Set results of a transform to 0 if they are rounding errors of its largest ones: they may cancel exactly."""
-    sizes = np.where(np.isfinite(x), abs(x), 0)
-    return np.where(sizes <= ulps * np.spacing(sizes.max(axis=-1, keepdims=True, initial=0)), x.dtype.type(0), x)
+def _without_dust(x: Array, moved: Array, norm: Array, ulps: float) -> Array:
+    """The moved results of a transform, but 0 where they may cancel exactly.
+
+    They may where a result, or a part of a complex one, is no more than rounding errors: of the largest results, or of
+    the norm of the line.
+    """
+    is_finite = np.isfinite(x)
+    largest = np.where(is_finite, abs(x), 0).max(axis=-1, keepdims=True, initial=0)
+    found = np.where(is_finite & (abs(x) <= ulps * np.spacing(largest)), x.dtype.type(0), moved)
+    bound = _TRANSFORMED * units(norm.astype(np.float64), np.real(x).dtype)
+    if x.dtype.kind == "f":
+        return np.where(abs(x) <= bound, x.dtype.type(0), found)
+    for part in (np.real, np.imag):
+        part(found)[abs(part(x)) <= bound] = 0
+    return found
 
 
 def _at_roots(op: Op[object], inputs: Arrays, result: Array, moved: Array) -> Array:
@@ -362,10 +381,10 @@ def _combines_exactly(body: Body) -> bool:
     return all(op.name in _COMBINES for op in body.ops)
 
 
-def _terms(inputs: Arrays, results: Arrays) -> float:
+def _terms(inputs: Arrays, op: Op[object]) -> float:
     """The number of terms that a result sums, at most: for a matrix product, the contracted size."""
     sizes = [x.size for x in inputs if is_float(x.dtype) or x.dtype.kind == "c"]
-    largest, result = max(sizes, default=1), max(1, min(x.size for x in results))
+    largest, result = max(sizes, default=1), max(1, min(math.prod(create.concrete_shape(x.shape)) for x in op.results))
     several = [size for size in sizes if size > 1]
     product = several[0] * several[1] / result if len(several) >= 2 else largest
     return max(1.0, largest / result, min(product**0.5, largest), 4.0)

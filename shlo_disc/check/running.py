@@ -161,25 +161,20 @@ def program_of(module: Module) -> Program:
 
 @lru_cache(4 * _KEPT)
 def _computing(module: Module, result: int) -> tuple[tuple[int, ...], int]:
-    """The results that share computation with one of them, and its place among these.
-
-    A program with late sizes stays whole.
-    """
+    """The results that share computation with one of them, and its place among these."""
     program = program_of(module)
-    if program.late:
-        return tuple(range(len(program.returned))), result
     (part,) = (part for part in _parts(program) if result in part)
     return part, part.index(result)
 
 
 @lru_cache(4 * _KEPT)
 def _part(module: Module, results: tuple[int, ...]) -> Program:
-    """The program reduced to some of its results."""
+    """The program reduced to some of its results, and to all late sizes, which its checks may need."""
     program = program_of(module)
-    if program.late:
-        return program
-    body = replace(program.body, results=tuple([program.returned[number] for number in results]))
-    return eliminate_dead_ops(replace(program, body=body))
+    count = len(program.returned)
+    kept = (*(program.returned[number] for number in results), *program.body.results[count:])
+    late = tuple([replace(each, result=each.result - count + len(results)) for each in program.late])
+    return eliminate_dead_ops(replace(program, body=replace(program.body, results=kept), late=late))
 
 
 def _parts(program: Program) -> Sequence[tuple[int, ...]]:

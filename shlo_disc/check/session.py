@@ -11,6 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from shlo_disc.check.case import Array, CheckedCall
+from shlo_disc.check.costs import affordable
 from shlo_disc.check.generate.programs import generate_at
 from shlo_disc.check.judging import Failure, Judge, Verdict
 from shlo_disc.check.locating import WrongValue, first_wrong
@@ -49,6 +50,7 @@ class CheckPlan:
     distributions: tuple[str, ...] = tuple(DISTRIBUTIONS)
     inputs: tuple[Array, ...] | None = None
     seconds: float = 180.0  # for shrinking
+    dearest: float | None = None  # estimated seconds of one legal run, which leave random sizes out; None: no limit
     xla_calls: int | None = None  # calls that XLA, which compiles for each, runs as well; None: all
 
 
@@ -163,6 +165,7 @@ def _trials(module: Module, program: Program, plan: CheckPlan) -> Iterator[Trial
     else:
         points = threshold_points(program, plan.random, plan.seed) if plan.thresholds else []
         points = points or varied_points(program, plan.random, plan.seed, plan.largest)
+        points = affordable(program, points, plan.dearest) if plan.dearest is not None else points
     if not points:
         raise ShloDiscError("found no sizes that pass the program's checks; name some by --shapes")
     for number, point in enumerate(points):

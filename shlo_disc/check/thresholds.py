@@ -14,8 +14,8 @@ from types import ModuleType
 
 from shlo_disc import emit, fusion, host, kernels, lower_cpu, schedules
 from shlo_disc.analysis.sizes import Point, free_symbols, point_of
+from shlo_disc.check.costs import LOOPS, OF_MATRICES, Cost, costs_of, dearest, seconds_of
 from shlo_disc.device import headers
-from shlo_disc.dynamic_ops import control, linear_algebra, order
 from shlo_disc.dynamic_ops.contract import ConvAttrs, DotAttrs
 from shlo_disc.dynamic_ops.program import Op, Program
 from shlo_disc.expr.dim import Dim, Sym, const, of, product
@@ -30,11 +30,10 @@ _SMALL = (0, 1, 2, 3, 5)
 _MOST_ELEMENTS = (3 << 17, 1 << 14, 1 << 14, 1 << 13)
 _MOST_WORK = 64  # multiplications of a product, in multiples of the limit of elements
 _SLOW = 16  # how much slower convolutions and matrix ops are in the interpreter
-_OF_MATRICES = frozenset(one.name for one in linear_algebra.OPS)
-_LOOPS = (control.WHILE, control.OUTLINED_WHILE)
+# Estimated seconds of one legal run of the interpreter, for the same calls; eight are made at the least difference.
+_MOST_SECONDS = (1.5, 0.75, 0.75, 0.75)
 _MOST_TURNS = 96  # iterations of a loop over an axis, which the interpreter runs one by one
-_MOST_SCATTERED = 512  # elements of a select_and_scatter, which it computes one by one
-_TRIES = 64  # attempts to reduce sizes
+_TRIES = 128  # attempts to reduce sizes
 
 
 @lru_cache(1)
@@ -65,14 +64,15 @@ def threshold_points(program: Program, count: int, seed: int) -> list[Point]:
     if not symbols:
         return [{}] * min(count, 2)  # only inputs differ
     random, found = Random(seed), list[Point]()
-    costs = [_costs(program, most) for most in _MOST_ELEMENTS]
+    limits, costs = [_limits(program, most) for most in _MOST_ELEMENTS], costs_of(program)
     fixed = sorted({n for op in program.body.walk() for x in op.results for d in x.shape if (n := d.constant)})
     for _ in range(20 * count):
         if len(found) == max(1, count - 1):
             break
         point = _drawn(program, symbols, fixed, random)
-        affordable = costs[(seed + len(found)) % len(costs)]
-        if point is not None and (smaller := _affordable(program, symbols, affordable, point)) is not None:
+        turn = (seed + len(found)) % len(limits)
+        affordable = _Affordable(program, symbols, limits[turn], costs, _MOST_SECONDS[turn])
+        if point is not None and (smaller := affordable.at_most(point)) is not None:
             found.append(smaller)
     return [*found, *found[:1]] if count > 1 else found
 
@@ -101,57 +101,71 @@ def _within(facts: Facts, symbol: Sym, value: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Cost:
-    """One cost of a call as a formula of sizes, and its limit."""
+class _Limit:
+    """A size or a cost of a call as a formula of sizes, and its limit."""
 
     dim: Dim
     most: int
 
 
-def _costs(program: Program, most: int) -> list[_Cost]:
-    """The costs of a call in which no value may have more than `most` elements."""
-    found = {_Cost(product(parameter.raw_shape), most): None for parameter in program.parameters}
+def _limits(program: Program, most: int) -> list[_Limit]:
+    """The limits of a call in which no value may have more than `most` elements."""
+    found = {_Limit(product(parameter.raw_shape), most): None for parameter in program.parameters}
     for op in program.body.walk():
         for result in op.results:
-            found[_Cost(product(result.shape), most)] = None
-            if any(loop.defines(op) for loop in _LOOPS) and result.shape:
-                found[_Cost(result.shape[0], _MOST_TURNS)] = None
+            found[_Limit(product(result.shape), most)] = None
+            if any(loop.defines(op) for loop in LOOPS) and result.shape:
+                found[_Limit(result.shape[0], _MOST_TURNS)] = None
         found[_work(op, most)] = None
-    return [cost for cost in found if cost.dim.constant is None and not cost.dim.data()]
+    return [limit for limit in found if limit.dim.constant is None and not limit.dim.data()]
 
 
-def _work(op: Op[object], most: int) -> _Cost:
+def _work(op: Op[object], most: int) -> _Limit:
     """The work of an op in the interpreter, and its limit."""
     result = product(op.results[0].shape) if op.results else const(0)
     match op.attrs:
         case DotAttrs():
             depth = product(op.operands[0].shape[k] for k in op.attrs.lhs_contract)
-            return _Cost(result * depth, _MOST_WORK * most)
+            return _Limit(result * depth, _MOST_WORK * most)
         case ConvAttrs():
-            return _Cost(result * product(op.operands[1].shape), _MOST_WORK * most // _SLOW)
-        case _ if order.SELECT_AND_SCATTER.defines(op):
-            return _Cost(result, _MOST_SCATTERED)
-        case _ if op.name in _OF_MATRICES and op.operands[0].shape:
+            return _Limit(result * product(op.operands[1].shape), _MOST_WORK * most // _SLOW)
+        case _ if op.name in OF_MATRICES and op.operands[0].shape:
             first = op.operands[0].shape
-            return _Cost(product(first) * first[-1], _MOST_WORK * most // _SLOW)
+            return _Limit(product(first) * first[-1], _MOST_WORK * most // _SLOW)
         case _:
-            return _Cost(result, most)
+            return _Limit(result, most)
 
 
-def _affordable(program: Program, symbols: Sequence[Sym], costs: Sequence[_Cost], point: Point) -> Point | None:
-    """Reduce sizes of values that cost too much; None if the checks refuse the result, or after too many attempts."""
-    for _ in range(_TRIES):
-        dear = next((cost.dim for cost in costs if _evaluated(cost.dim, point) > cost.most), None)
-        if dear is None:
-            return point
-        present = [s for s in symbols if s in dear.symbols()] or list(symbols)
-        largest = max(present, key=lambda s: point[s])
-        values = {s: point[s] for s in symbols} | {largest: _within(program.facts, largest, _below(point[largest]))}
-        smaller = point_of(program, values)
-        if smaller is None or smaller == point:
-            return None
-        point = smaller
-    return None
+@dataclass(frozen=True, slots=True)
+class _Affordable:
+    """What one call may cost: `limits` of single values, and `seconds` for the sum of the `costs`."""
+
+    program: Program
+    symbols: Sequence[Sym]
+    limits: Sequence[_Limit]
+    costs: Sequence[Cost]
+    seconds: float
+
+    def at_most(self, point: Point) -> Point | None:
+        """Reduce sizes of what costs too much; None if the checks refuse the result, or after too many attempts."""
+        for _ in range(_TRIES):
+            dear = self._too_dear(point)
+            if dear is None:
+                return point
+            present = [s for s in self.symbols if s in dear.symbols()] or list(self.symbols)
+            largest = max(present, key=lambda s: point[s])
+            smaller = _within(self.program.facts, largest, _below(point[largest]))
+            found = point_of(self.program, {s: point[s] for s in self.symbols} | {largest: smaller})
+            if found is None or found == point:
+                return None
+            point = found
+        return None
+
+    def _too_dear(self, point: Point) -> Dim | None:
+        for limit in self.limits:
+            if _evaluated(limit.dim, point) > limit.most:
+                return limit.dim
+        return dearest(self.costs, point) if seconds_of(self.costs, point) > self.seconds else None
 
 
 def _below(size: int) -> int:

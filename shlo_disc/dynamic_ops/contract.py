@@ -147,17 +147,17 @@ def _dot_reference(op: Op[DotAttrs], inputs: Arrays) -> Arrays:
     return (rounded(_matmul(a, b).reshape(concrete_shape(op.results[0].shape)), op.results[0].dtype),)
 
 
-def _matmul(a: Any, b: Any) -> Array:
+def _matmul(a: Array, b: Array) -> Array:
     """Multiply matrices, complex ones by the products of their parts.
 
     BLAS multiplies a complex product by 1 + 0i in the end, which makes NaN of infinity, for some shapes and operands.
     """
     if a.dtype.kind != "c":
         return np.matmul(a, b)
-    real, imag, other_real, other_imag = map(np.ascontiguousarray, (a.real, a.imag, b.real, b.imag))
-    found = np.empty((*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]), a.dtype)
-    found.real = np.matmul(real, other_real) - np.matmul(imag, other_imag)
-    found.imag = np.matmul(real, other_imag) + np.matmul(imag, other_real)
+    real, imag, other_real, other_imag = (np.ascontiguousarray(part(x)) for x in (a, b) for part in (np.real, np.imag))
+    first: Array = np.matmul(real, other_real) - np.matmul(imag, other_imag)
+    found = np.empty(first.shape, a.dtype)
+    found.real, found.imag = first, np.matmul(real, other_imag) + np.matmul(imag, other_real)
     return found
 
 

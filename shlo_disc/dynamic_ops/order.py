@@ -84,7 +84,7 @@ def _order(before: NDArray[Any], *, stable: bool) -> NDArray[Any]:
 
 def _scatter_reference(op: Op[ScatterAttrs], inputs: Arrays, run: RunBody) -> Arrays:
     attrs, half = op.attrs, len(inputs) // 2
-    found, indices, updates = [x.copy() for x in inputs[:half]], inputs[half], inputs[half + 1 :]
+    found, indices, updates = tuple([x.copy() for x in inputs[:half]]), inputs[half], inputs[half + 1 :]
     if attrs.index_vector_dim == indices.ndim:
         indices = indices[..., None]
     rows = np.moveaxis(indices, attrs.index_vector_dim, -1)

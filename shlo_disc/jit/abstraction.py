@@ -71,6 +71,12 @@ class Abstraction:
         dims = {one: const(value) for one, value in values.items()}
         return Abstraction(tuple([tuple([dim.substitute(dims) for dim in shape]) for shape in self.shapes]))
 
+    def with_equal(self, sizes: Sizes) -> Abstraction:
+        """The shapes with one symbol for all that have the same value."""
+        first = dict[int, Symbol]()
+        same = {one: symbol(first.setdefault(sizes[one], one).name) for one in self.symbols}
+        return Abstraction(tuple([tuple([dim.substitute(same) for dim in shape]) for shape in self.shapes]))
+
     def __str__(self) -> str:
         return ", ".join("[" + ", ".join(map(str, shape)) + "]" for shape in self.shapes)
 
@@ -154,6 +160,7 @@ class SizeHistory:
         columns = list(zip(*map(_flat, self._calls), strict=True))
         bases = list[tuple[Dim, tuple[int, ...]]]()
         found = list[tuple[Dim, ...]]()
+        used = {one.name for dims in self._declared for dim in dims or () for one in dim.symbols()}
         at = 0
         for name, shape, declared in zip(self._names, self._first, self._declared, strict=True):
             dims = list[Dim]()
@@ -165,13 +172,20 @@ class SizeHistory:
                 group = self._groups[place]
                 if group not in named:
                     found_relation = _relation(bases, columns[place]) if related else None
-                    named[group] = found_relation or symbol(size_name(name, axis))
+                    named[group] = found_relation or symbol(_unused(size_name(name, axis), used))
                     if found_relation is None:
                         bases.append((named[group], columns[place]))
                 dims.append(named[group])
             at += len(shape)
             found.append(tuple(dims) if declared is None else declared)
         return Abstraction(tuple(found))
+
+
+def _unused(name: str, used: set[str]) -> str:
+    """A name that is not used yet, and from now on is."""
+    found = next(one for one in (name, *[f"{name}_{k}" for k in range(len(used))]) if one not in used)
+    used.add(found)
+    return found
 
 
 def _relation(bases: Sequence[tuple[Dim, tuple[int, ...]]], sizes: tuple[int, ...]) -> Dim | None:

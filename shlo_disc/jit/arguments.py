@@ -83,9 +83,9 @@ class Parameters:
             self.signature = None
         numbers, names = _numbers(static_argnums), _texts(static_argnames)
         positional = self.positional
-        self._static_numbers = {number % len(positional) if number < 0 and positional else number for number in numbers}
-        self._static_numbers |= {positional.index(name) for name in names if name in positional}
-        self._static_names = set(names) | {positional[k] for k in self._static_numbers if k < len(positional)}
+        self.static_numbers = {number % len(positional) if number < 0 and positional else number for number in numbers}
+        self.static_numbers |= {positional.index(name) for name in names if name in positional}
+        self.static_names = set(names) | {positional[k] for k in self.static_numbers if k < len(positional)}
         names = _texts(donate_argnames)
         self.donated_positions = {k % len(positional) if k < 0 and positional else k for k in _numbers(donate_argnums)}
         self.donated_positions |= {positional.index(name) for name in names if name in positional}
@@ -98,6 +98,15 @@ class Parameters:
             return []
         kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         return [name for name, one in self.signature.parameters.items() if one.kind in kinds]
+
+    def positional_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The same call, with keywords of the next positional parameters as positional arguments."""
+        names = self.positional[len(args) : len(args) + len(kwargs)]
+        more = [kwargs[name] for name in names if name in kwargs]
+        if not more or [name for name in names if name in kwargs] != names[: len(more)]:
+            return args, kwargs
+        taken = names[: len(more)]
+        return (*args, *more), {name: value for name, value in kwargs.items() if name not in taken}
 
     def jax_jit(self) -> Any:
         """The function of `jax.jit` with the same parameters."""
@@ -112,13 +121,13 @@ class Parameters:
         static = list[tuple[object, object]]()
         positions = list[int]()
         for number, value in enumerate(args):
-            if number in self._static_numbers:
-                static.append((number, _hashable(value, number, self.name)))
+            if number in self.static_numbers:
+                static.append((number, _hashable(value, self.parameter(number), self.name)))
             else:
                 positions.append(number)
         named = dict[str, Any]()
         for name in sorted(kwargs):
-            if name in self._static_names:
+            if name in self.static_names:
                 static.append((name, _hashable(kwargs[name], name, self.name)))
             else:
                 named[name] = kwargs[name]

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -33,6 +33,9 @@ from shlo_disc.legalize.constraints import read_size
 @dataclass(frozen=True, slots=True)
 class SizeAssumption:
     """That a size, or a difference of two, has a relation to 0: one of `!=`, `>=`, `<=`, `<`.
+
+    `read` is no relation, and never true: the function looked the size up, as in a dict, or made a text of it. No
+    answer of JAX is right for such a use of a symbolic size.
 
     `by_library`: asked by code that is defined alike for all sizes at which it raises no error.
     """
@@ -51,6 +54,8 @@ class SizeAssumption:
                 return value >= 0
             case "<=":
                 return value <= 0
+            case "read":
+                return False
             case _:
                 return value < 0
 
@@ -115,7 +120,8 @@ def _watch() -> None:
 
     def watched_equal(self: Any, other: Any) -> bool:
         answer = equal(self, other)
-        if not answer and _state.scope is not None and isinstance(other, int | kind):
+        of_scope = not isinstance(other, kind) or other.scope is self.scope  # JAX keeps sizes of other traces in caches
+        if not answer and _state.scope is self.scope and isinstance(other, int | kind) and of_scope:
             _record(_difference(self, other), "!=")
         return answer
 
@@ -135,6 +141,15 @@ def _watch() -> None:
         _record(self, "!=")
         return True
 
+    def watched_reading(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def watched(self: Any) -> Any:
+            if _state.scope is self.scope and _is_read_by_user():
+                _record(self, "read")
+            return read(self)
+
+        return watched
+
+    kind.__hash__, kind.__str__, kind.__repr__ = map(watched_reading, (kind.__hash__, kind.__str__, kind.__repr__))
     kind.__eq__, kind._divmod, kind.__bool__ = watched_equal, watched_divide, watched_truth  # noqa: SLF001
     module._bounds_decision = watched_bounds  # noqa: SLF001
 
@@ -155,6 +170,22 @@ def _own_files() -> tuple[tuple[str, ...], tuple[str, ...]]:
     numpy = ("util.py", "indexing.py", "einsum.py", "tensor_contractions.py")
     alike = ("lax/", "interpreters/", "ad_util.py", *[f"numpy/{name}" for name in numpy])
     return (str(Path(__file__)), *[f"{source}/{name}" for name in passing]), tuple([f"{source}/{one}" for one in alike])
+
+
+def _is_read_by_user() -> bool:
+    """Whether code outside of JAX looks a size up, or makes a text of it. JAX does so all the time, for its caches."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file != __file__ and not file.startswith("<"):  # <string>: methods that dataclasses make
+            return not file.startswith(_jax_folder())
+        frame = frame.f_back
+    return False
+
+
+@lru_cache(maxsize=1)
+def _jax_folder() -> str:
+    return str(Path(jax_module().__file__).parent)
 
 
 def _is_asked_by_library() -> bool:

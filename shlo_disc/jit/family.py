@@ -140,13 +140,24 @@ class Family:
         started = time.perf_counter()
         found, reason, pinned = self._traced(learned, shapes)
         self._history = learned  # a call that fails teaches nothing
-        variant = Variant(TracedProgram(self.structure.name, found, self.structure.compile), reason, pinned)
+        variant = Variant(self._program(found), reason, pinned)
         self.variants.append(variant)
         log.info(
             "%s: program %d for %s (%s), traced in %.2f s",
             self.structure.name, len(self.variants), found.abstraction, reason, time.perf_counter() - started,
         )  # fmt: skip
         return variant
+
+    def _program(self, found: Trace) -> TracedProgram:
+        def at(sizes: Sizes) -> TracedProgram:
+            shapes = found.abstraction.substitute(sizes).shapes
+            with self._lock:
+                return self._program(
+                    self._concrete_trace(tuple([tuple([x.evaluate({}) for x in one]) for one in shapes]))
+                )
+
+        is_symbolic = bool(found.abstraction.symbols)
+        return TracedProgram(self.structure.name, found, self.structure.compile, at if is_symbolic else None)
 
     def _check_declared(self, shapes: Shapes) -> None:
         """Raise if a call breaks the declared shapes."""
@@ -171,13 +182,12 @@ class Family:
         if isinstance(doubtful, Trace):
             return doubtful, _reason(doubtful, ()), ()
         self._concrete_trace(shapes)  # raises if the error is the function's own
-        related = learned.abstraction(related=True)
-        if related != wanted:
-            found = self._attempt(related, shapes)
-            if isinstance(found, Trace):
-                return found, _reason(found, ()), ()
         sizes = wanted.solve(shapes)
         assert sizes is not None, "what was learned from a call fits it"
+        for narrower in (learned.abstraction(related=True), wanted.with_equal(sizes)):
+            found = self._attempt(narrower, shapes) if narrower != wanted else None
+            if isinstance(found, Trace):
+                return found, _reason(found, ()), ()
         symbols = _likely_causes(doubtful, wanted)
         trials = (some for count in range(1, len(symbols)) for some in itertools.combinations(symbols, count))
         for pinned in itertools.islice(trials, _MOST_TRIALS):

@@ -20,6 +20,8 @@ from shlo_disc.jit.declared import declared_shapes, read_declaration
 from shlo_disc.jit.donation import delete_donated, donated_leaves, warn_of_unusable
 from shlo_disc.jit.family import Family, Structure, Variant
 from shlo_disc.jit.flat import FlatFunction
+from shlo_disc.jit.jax_modules import context
+from shlo_disc.jit.quick import QuickCalls
 from shlo_disc.jit.report import FunctionReport, describe
 from shlo_disc.jit.tracing import ClosesOverTracers, FunctionError, is_tracing
 from shlo_disc.options import CompileOptions
@@ -127,7 +129,8 @@ class JitFunction:
         self._constraints, self._compiler, self._fallback = constraints, compiler, fallback
         self._served = dict[object, _Served]()
         self._refused = dict[object, str]()
-        self._quick: Callable[..., Any] = _never
+        self._quick: tuple[object, Callable[..., Any]] = _NEVER  # what serves calls, and in which configuration of JAX
+        self._quick_calls = QuickCalls(parameters)
         functools.update_wrapper(self, fun, updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -146,7 +149,12 @@ class JitFunction:
             UnsupportedOpError: the function has an op that the device does not have, and `fallback` is "error".
             Exception: what the function itself raises when it is traced.
         """
-        if not kwargs and (found := self._quick(*args)) is not NotImplemented:
+        if kwargs:
+            args, kwargs = self._parameters.positional_call(args, kwargs)
+        configuration, serve = self._quick
+        if not kwargs and context() == configuration and (found := serve(*args)) is not NotImplemented:
+            return found
+        if (found := self._quick_calls(args, kwargs)) is not NotImplemented:
             return found
         return self._call(args, kwargs)
 
@@ -200,7 +208,8 @@ class JitFunction:
 
     def clear(self) -> None:
         """Forget all programs, and what was learned of sizes."""
-        self._quick = _never
+        self._quick = _NEVER
+        self._quick_calls.clear()
         self._served.clear()
         self._refused.clear()
 
@@ -261,9 +270,13 @@ class JitFunction:
             except ClosesOverTracers:
                 return self._fun(*args, **kwargs)
             except FunctionError as error:
+                if call.is_traced:  # raises the same error, unless the function needs what JAX traces around it
+                    return self._fun(*args, **kwargs)
                 self._jax.trace(*args, **kwargs)  # raises the same error with JAX's own words and places
                 raise error.cause from None
             if call.is_traced:
+                if self._fallback == "jax":
+                    self._program(served, variant)  # raises now, not when JAX lowers what it traces
                 found = primitive.call(variant.program, call.values)
             else:
                 self._program(served, variant)
@@ -276,7 +289,7 @@ class JitFunction:
             self._refuse(call, error)
             return self._jax(*args, **kwargs)
         if not call.is_traced:
-            self._serve_quickly(served, variant, call)
+            self._serve_quickly(served, variant, call, (args, kwargs))
             delete_donated(served.donated, call.values, found)
         return served.flat.results(found)
 
@@ -321,12 +334,19 @@ class JitFunction:
             warn_of_unusable(served.donated, variant.program.trace)
         return variant.compiled
 
-    def _serve_quickly(self, served: _Served, variant: Variant, call: Call) -> None:
+    def _serve_quickly(self, served: _Served, variant: Variant, call: Call, given: tuple[Any, dict[str, Any]]) -> None:
         """Let C serve the next calls like this one, if it can tell them apart."""
-        if call.is_plain and not served.donated and served.flat.has_plain_results and variant.compiled is not None:
-            self._quick = variant.compiled.serve
+        if served.donated or not served.flat.has_plain_results or variant.compiled is None:
+            return
+        if call.is_plain:
+            self._quick = context(), variant.compiled.serve
+        else:
+            self._quick_calls.learn(call, *given, variant.compiled.serve)
 
 
 def _never(*args: Any) -> Any:
     del args
     return NotImplemented
+
+
+_NEVER = (None, _never)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -19,3 +21,25 @@ NUMPY: Any = (np.ndarray, np.generic)
 def jax_module(name: str = "jax") -> Any:
     """A module of JAX by its name."""
     return import_module(name)
+
+
+@contextmanager
+def without_mesh() -> Generator[None]:
+    """Trace and lower for one device. JAX has a public way out of meshes outside of its traces alone."""
+    config, mesh, sharding = (jax_module(name) for name in ("jax._src.config", "jax._src.mesh", "jax.sharding"))
+    before = config.device_context.swap_local(mesh.empty_concrete_mesh)
+    try:
+        with sharding.use_abstract_mesh(mesh.empty_abstract_mesh):
+            yield
+    finally:
+        config.device_context.set_local(before)
+
+
+def context() -> object:
+    """All of JAX's configuration that traces depend on, of this thread. JAX has no public name for it."""
+    return _trace_context()()
+
+
+@cache
+def _trace_context() -> Any:
+    return import_module("jax._src.config").trace_context

@@ -46,7 +46,7 @@ def read_leaf(value: Any) -> Leaf:
         value = value.__jax_array__()
     if isinstance(value, jax.Array) and jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
         data = jax.random.key_data(value)
-        is_traced = isinstance(value, jax.core.Tracer)
+        is_traced = isinstance(data, jax.core.Tracer)  # in a branch of a traced function also of a key that is none
         key = str(jax.random.key_impl(value))
         return Leaf(data, LeafType(np.dtype(data.dtype), data.ndim, key=key), tuple(data.shape), is_traced)
     aval = jax.typeof(value)  # raises for what is no array

@@ -22,9 +22,7 @@ def _call_derived(program: TracedProgram, arrays: Sequence[Any], origin: TracedP
         return call(program, arrays)
     jax = jax_module()
 
-    values = {
-        one.name: size for one, size in origin.sizes([x.shape if hasattr(x, "shape") else () for x in given]).items()
-    }
+    values = {one.name: size for one, size in origin.sizes(_shapes(given)).items()}
     carrier = jax.numpy.zeros((*[values[name] for name in program.carried], 0), bool)
     return call(program, [*arrays, carrier])
 
@@ -66,7 +64,7 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, program: TracedProg
         return type(tangent) is ad.Zero or jax.typeof(tangent).dtype == jax.dtypes.float0
 
     mask = tuple([not is_zero(one) for one in tangents])
-    parts = program.linearized(mask)
+    parts = program.linearized(mask, _shapes(primals))
     count = len(program.trace.results)
     found = _call_derived(parts.forward, primals, program, primals)
     results, more = found[:count], found[count:]
@@ -87,7 +85,8 @@ def _transpose(cotangents: Sequence[Any], *arrays: Any, program: TracedProgram) 
     constants = [one for one, is_linear in zip(arrays, linear, strict=True) if not is_linear]
     received = [one for one, is_given in zip(cotangents, given, strict=True) if is_given]
     avals = [one.aval if is_linear else one for one, is_linear in zip(arrays, linear, strict=True)]
-    found = iter(_call_derived(program.transposed(linear, given), [*constants, *received], program, avals))
+    transposed = program.transposed(linear, given, _shapes(avals))
+    found = iter(_call_derived(transposed, [*constants, *received], program, avals))
     return [next(found) if is_linear else None for is_linear in linear]
 
 
@@ -98,5 +97,11 @@ def _batch(arrays: Sequence[Any], axes: Sequence[Any], *, program: TracedProgram
     moved = [
         x if axis is None or axis == 0 else jax.numpy.moveaxis(x, axis, 0) for x, axis in zip(arrays, axes, strict=True)
     ]
-    found = call(program.batched(mask), moved)  # the batched arguments have all sizes of the others
+    shapes = [shape[1:] if is_batched else shape for shape, is_batched in zip(_shapes(moved), mask, strict=True)]
+    size = next(x.shape[0] for x, is_batched in zip(moved, mask, strict=True) if is_batched)
+    found = call(program.batched(mask, size, shapes), moved)  # the batched arguments have all sizes of the others
     return found, [0] * len(found)
+
+
+def _shapes(arrays: Sequence[Any]) -> list[tuple[int, ...]]:
+    return [tuple(getattr(one, "shape", ())) for one in arrays]

@@ -5,28 +5,38 @@ Derivatives and batches are traced at the same symbolic sizes, so each of them i
 - `linearized`: the function with its residuals, and the linear function of tangents and residuals (jax.linearize);
 - `transposed`: the transpose of a linear function (jax.linear_transpose), which the backward pass runs;
 - `batched`: the function over one more leading axis, whose size is one more symbol (jax.vmap).
+
+Rules of derivatives may read sizes in Python, as functions do. Where JAX cannot derive at symbolic sizes, or what it
+derives is something else at the sizes of a call, that call gets what is derived at these very sizes.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import compress
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from shlo_disc.diagnostics import InternalError
+from shlo_disc.diagnostics import InternalError, Source, Span, UnsupportedOpError
+from shlo_disc.expr.dim import Dim, const
+from shlo_disc.expr.dim import Sym as Symbol
 from shlo_disc.jit.abstraction import Sizes
+from shlo_disc.jit.comparisons import SizeAssumption
 from shlo_disc.jit.jax_modules import jax_module
+from shlo_disc.jit.residuals import depending_on, results_agree, sources_of, spec_of
+from shlo_disc.jit.same_trace import same_trace
 from shlo_disc.jit.tracing import Trace, retraced, sizes_in_scope
 from shlo_disc.runtime.interop import to_jax
 from shlo_disc.runtime.partitions import Runnable
 
 Mask: TypeAlias = "tuple[bool, ...]"
 Compile: TypeAlias = "Callable[[TracedProgram], Runnable]"
+At: TypeAlias = "Callable[[Sizes], TracedProgram]"
+Shapes: TypeAlias = "Sequence[Sequence[int]]"
+_Derived = TypeVar("_Derived", "Linearized", "TracedProgram")
 
 
 @dataclass(frozen=True)
@@ -35,23 +45,31 @@ class Linearized:
 
     `forward` returns the results and the residuals that are not arguments of the function. `residuals` are all of them,
     in the order of `linear`: a number of an argument, or of an additional result (from 0 on). `linear` takes residuals
-    and tangents, and returns tangents of the results whose numbers are `results`.
+    and tangents, and returns tangents of the results whose numbers are `results`. `transpose` is that of `linear` in
+    reverse mode; None if it has none.
     """
 
     forward: TracedProgram
     linear: TracedProgram
     residuals: tuple[tuple[bool, int], ...]
     results: tuple[int, ...]
+    transpose: TracedProgram | None
 
 
 class TracedProgram:
     """A function of flat arrays at symbolic sizes. Compared by identity: it is a parameter of JAX's equations."""
 
-    def __init__(self, name: str, trace: Trace, compile_: Compile, carried: tuple[str, ...] = ()) -> None:
-        """`carried`: sizes that the other arguments do not give; those of one more, last argument without elements."""
+    def __init__(
+        self, name: str, trace: Trace, compile_: Compile, at: At | None = None, carried: tuple[str, ...] = ()
+    ) -> None:
+        """`at` traces the same function at given values of all symbols; None if there are no symbols.
+
+        `carried`: sizes that the other arguments do not give; those of one more, last argument without elements.
+        """
         self.name = name
         self.trace = trace
         self.carried = carried
+        self._at = at
         self.is_original = True  # not derived from another program
         self._compile = compile_
         self._lock = threading.RLock()
@@ -73,7 +91,7 @@ class TracedProgram:
         """Whether it was run."""
         return "runnable" in self.__dict__
 
-    def sizes(self, shapes: Sequence[Sequence[int]]) -> Sizes:
+    def sizes(self, shapes: Shapes) -> Sizes:
         """The values of its symbols in a call. The call must fit."""
         found = self.trace.abstraction.solve(tuple(map(tuple, shapes)))
         if found is None:
@@ -82,7 +100,7 @@ class TracedProgram:
             )
         return found
 
-    def result_types(self, shapes: Sequence[Sequence[int]]) -> list[tuple[tuple[int, ...], Any, bool]]:
+    def result_types(self, shapes: Shapes) -> list[tuple[tuple[int, ...], Any, bool]]:
         """Shapes, dtypes and weak types of the results of a call."""
         return self.trace.result_types(self.sizes(shapes))
 
@@ -96,20 +114,57 @@ class TracedProgram:
             for x, is_weak in zip(found, weak, strict=True)
         ]
 
-    def linearized(self, mask: Mask) -> Linearized:
-        """The derivative with respect to the arguments that are set in `mask`."""
-        return self._once(("linearized", mask), lambda: self._linearize(mask))
+    def at(self, sizes: Sizes) -> TracedProgram:
+        """The same function with the same arguments, traced at values of all symbols."""
+        if self._at is None:
+            return self
+        own = {one: sizes[one] for one in self.trace.abstraction.symbols}
+        at = self._at
+        return self._once(("at", frozenset(own.items())), lambda: self._checked(at(own), own))
 
-    def transposed(self, linear: Mask, cotangents: Mask) -> TracedProgram:
+    def linearized(self, mask: Mask, shapes: Shapes) -> Linearized:
+        """The derivative with respect to the arguments that are set in `mask`, for a call with these shapes."""
+        sizes, key = self.sizes(shapes), ("linearized", mask)
+        return self._at_sizes(sizes, key, lambda: self._linearize(mask), lambda: self.at(sizes).linearize_once(mask))
+
+    def transposed(self, linear: Mask, cotangents: Mask, shapes: Shapes) -> TracedProgram:
         """The transpose with respect to the arguments `linear`, given the cotangents of the results `cotangents`.
 
         It takes the other arguments, then these cotangents, and returns the cotangents of the linear arguments.
         """
+        sizes, key = self.sizes(shapes), ("transposed", linear, cotangents)
+        return self._at_sizes(
+            sizes,
+            key,
+            lambda: self._transpose(linear, cotangents),
+            lambda: self.at(sizes).transpose_once(linear, cotangents),
+        )
+
+    def batched(self, mask: Mask, size: int, shapes: Shapes) -> TracedProgram:
+        """The function over a leading axis of the arguments that are set in `mask`, and of all results.
+
+        `size` is that of the axis; `shapes` are those of a call without the axis.
+        """
+        sizes = self.sizes(shapes)
+        name = self._batch_name
+        return self._at_sizes(
+            {**sizes, Symbol(name): size},
+            ("batched", mask),
+            lambda: self._batch(mask, name),
+            lambda: self.at(sizes).batch_once(mask, size),
+        )
+
+    def linearize_once(self, mask: Mask) -> Linearized:
+        """The derivative of a program at fixed sizes."""
+        return self._once(("linearized", mask), lambda: self._linearize(mask))
+
+    def transpose_once(self, linear: Mask, cotangents: Mask) -> TracedProgram:
+        """The transpose of a program at fixed sizes."""
         return self._once(("transposed", linear, cotangents), lambda: self._transpose(linear, cotangents))
 
-    def batched(self, mask: Mask) -> TracedProgram:
-        """The function over a leading axis of the arguments that are set in `mask`, and of all results."""
-        return self._once(("batched", mask), lambda: self._batch(mask))
+    def batch_once(self, mask: Mask, size: int) -> TracedProgram:
+        """The batch of a program at fixed sizes."""
+        return self._once(("batched", mask, size), lambda: self._batch(mask, size))
 
     def flat(self, *arrays: Any) -> list[Any]:
         """The function on tracers with this program's own symbolic sizes."""
@@ -123,8 +178,66 @@ class TracedProgram:
                 self._derived[key] = make()
             return self._derived[key]
 
-    def _derive(self, name: str, flat: Callable[..., list[Any]], specs: Sequence[Any], names: Sequence[str]) -> Any:
-        name = f"{name} of {self.name}"
+    def _at_sizes(
+        self, sizes: Sizes, key: object, symbolic: Callable[[], _Derived], fixed: Callable[[], _Derived]
+    ) -> _Derived:
+        """What is derived at symbolic sizes, if that is right at these sizes; else what is derived at these."""
+        if not sizes:
+            return self._once(key, symbolic)
+        found: _Derived | Exception = self._once(key, lambda: _attempt(symbolic))
+        return self._once((key, frozenset(sizes.items())), lambda: self._choose(sizes, key, found, fixed))
+
+    def _choose(
+        self, sizes: Sizes, key: object, found: _Derived | Exception, fixed: Callable[[], _Derived]
+    ) -> _Derived:
+        if isinstance(found, Exception):
+            return fixed()
+        lacks = isinstance(found, Linearized) and found.transpose is None and ("lacks", key) not in self._derived
+        programs = _programs(found)
+        broken = [one for program in programs for one in program.trace.broken(sizes)]
+        if not broken and not lacks:
+            return found
+        others = _programs(right := fixed())
+        if len(programs) != len(others):
+            return right
+        self._derived["lacks", key] = lacks
+        pairs = [(one.trace, other.trace) for one, other in zip(programs, others, strict=True)]
+        if all(one.by_library for one in broken):
+            is_valid = all(results_agree(one.result_types(sizes), other.result_types({})) for one, other in pairs)
+        else:
+            is_valid = all(same_trace(one.jaxpr, sizes, other.jaxpr) for one, other in pairs)
+        return found if is_valid else right
+
+    def _checked(self, found: TracedProgram, sizes: Sizes) -> TracedProgram:
+        """A program at given sizes; raise if it takes other arguments than this one."""
+        shapes = self.trace.abstraction.substitute(sizes).shapes
+        if self.carried:
+            found = found._with_carrier(shapes[-1])
+        specs = [(dims, one.dtype) for dims, one in zip(shapes, self.trace.specs, strict=True)]
+        if specs != [(tuple(map(const, one.shape)), one.dtype) for one in found.trace.specs]:
+            raise UnsupportedOpError(
+                f"{self.name} takes other arguments where {', '.join(f'{x} = {sizes[x]}' for x in sizes)}",
+                Span(Source(self.name, ""), 0, 0),
+            )
+        return found
+
+    def _with_carrier(self, shape: Sequence[Dim]) -> TracedProgram:
+        """A program at given sizes with one more argument, which it does not use."""
+        jax = jax_module()
+
+        carrier = jax.ShapeDtypeStruct(tuple([dim.evaluate({}) for dim in shape]), bool)
+        return self._derive(self.name, lambda *arrays: self.flat(*arrays[:-1]), [*self.trace.specs, carrier], ())
+
+    def _derive(
+        self,
+        name: str,
+        flat: Callable[..., list[Any]],
+        specs: Sequence[Any],
+        names: Sequence[str],
+        at: At | None = None,
+        assumptions: Sequence[SizeAssumption] = (),
+    ) -> TracedProgram:
+        """A program of a function; `assumptions` are additional ones, of what that was made from."""
         found = retraced(flat, specs, names)
         missing = found.abstraction.undefined
         missing += tuple([one for one in names if one not in found.abstraction.names])
@@ -133,7 +246,8 @@ class TracedProgram:
 
             carrier = jax.ShapeDtypeStruct((*sizes_in_scope(self.trace.specs, missing), 0), bool)
             found = retraced(lambda *arrays: flat(*arrays[:-1]), [*specs, carrier], names)
-        program = TracedProgram(name, found, self._compile, missing)
+        found = replace(found, assumptions=(*found.assumptions, *assumptions))
+        program = TracedProgram(name, found, self._compile, at if names else None, missing)
         program.is_original = False
         return program
 
@@ -143,7 +257,7 @@ class TracedProgram:
         specs, names = self.trace.specs, self.trace.abstraction.names
         structure = list[Any]()
         exact = [jax.numpy.issubdtype(aval.dtype, jax.numpy.inexact) for aval in self.trace.jaxpr.out_avals]
-        reached = _depending(self.trace.jaxpr.jaxpr, mask)
+        reached = depending_on(self.trace.jaxpr.jaxpr, mask)
         results = tuple([k for k, one in enumerate(exact) if one and reached[k]])
 
         def with_residuals(*arrays: Any) -> list[Any]:
@@ -161,7 +275,7 @@ class TracedProgram:
         whole = retraced(with_residuals, specs, names)
         (tree,) = structure
         count = len(self.trace.results)
-        kept, sources = _sources(whole.jaxpr, count)
+        kept, sources = sources_of(whole.jaxpr, count)
 
         def forward(*arrays: Any) -> list[Any]:
             jex = jax_module("jax.extend.core")
@@ -174,14 +288,32 @@ class TracedProgram:
             found = derivative(*arrays[len(sources) :])
             return [found[k] for k in results]
 
-        residual_specs = [_spec_of(aval) for aval in whole.jaxpr.out_avals[count:]]
-        tangent_specs = [_spec_of(one) for one, is_varied in zip(specs, mask, strict=True) if is_varied]
+        residual_specs = [spec_of(aval) for aval in whole.jaxpr.out_avals[count:]]
+        tangent_specs = [spec_of(one) for one, is_varied in zip(specs, mask, strict=True) if is_varied]
+        name, all_specs = f"derivative of {self.name}", [*residual_specs, *tangent_specs]
+        derivative = self._derive(name, linear, all_specs, names, lambda at: self.at(at).linearize_once(mask).linear)
+        is_linear = tuple([k >= len(residual_specs) for k in range(len(all_specs))])
         return Linearized(
-            forward=self._derive("forward pass", forward, specs, names),
-            linear=self._derive("derivative", linear, [*residual_specs, *tangent_specs], names),
+            forward=self._derive(
+                f"forward pass of {self.name}",
+                forward,
+                specs,
+                names,
+                lambda at: self.at(at).linearize_once(mask).forward,
+                whole.assumptions,
+            ),
+            linear=derivative,
             residuals=sources,
             results=results,
+            transpose=derivative.transpose_of_all(is_linear),
         )
+
+    def transpose_of_all(self, linear: Mask) -> TracedProgram | None:
+        """The transpose of a linear function, given all cotangents; None if JAX cannot transpose it."""
+        linear = (*linear, *[False] * len(self.trace.specs[len(linear) :]))
+        key = ("transposed", linear, (True,) * len(self.trace.results))
+        found = self._once(key, lambda: _attempt(lambda: self._transpose(*key[1:])))
+        return None if isinstance(found, Exception) else found
 
     def _transpose(self, linear: Mask, cotangents: Mask) -> TracedProgram:
         jax = jax_module()
@@ -189,7 +321,7 @@ class TracedProgram:
         specs, names = self.trace.specs, self.trace.abstraction.names
         constant = [one for one, is_linear in zip(specs, linear, strict=True) if not is_linear]
         varied = [one for one, is_linear in zip(specs, linear, strict=True) if is_linear]
-        given = [_spec_of(aval) for aval, one in zip(self.trace.jaxpr.out_avals, cotangents, strict=True) if one]
+        given = [spec_of(aval) for aval, one in zip(self.trace.jaxpr.out_avals, cotangents, strict=True) if one]
 
         def transpose(*arrays: Any) -> list[Any]:
             constants, received = arrays[: len(constant)], arrays[len(constant) :]
@@ -201,55 +333,50 @@ class TracedProgram:
 
             return list(jax.linear_transpose(of_varied, *varied)(list(received)))
 
-        return self._derive("transpose", transpose, [*constant, *given], names)
+        return self._derive(
+            f"transpose of {self.name}",
+            transpose,
+            [*constant, *given],
+            names,
+            lambda at: self.at(at).transpose_once(linear, cotangents),
+        )
 
-    def _batch(self, mask: Mask) -> TracedProgram:
+    @property
+    def _batch_name(self) -> str:
+        """A name for the size of one more axis."""
+        names = self.trace.abstraction.names
+        return next(one for one in (f"batch_{k}" for k in range(len(names) + 1)) if one not in names)
+
+    def _batch(self, mask: Mask, size_or_name: int | str) -> TracedProgram:
         jax = jax_module()
 
         specs, names = self.trace.specs, self.trace.abstraction.names
-        name = next(one for one in (f"batch_{k}" for k in range(len(names) + 1)) if one not in names)
-        (size,) = sizes_in_scope(specs, [name])
+        size: Any = size_or_name
+        if isinstance(size_or_name, str):
+            (size,), names = sizes_in_scope(specs, [size_or_name]), (*names, size_or_name)
         batched = [
             jax.ShapeDtypeStruct((size, *one.shape), one.dtype, weak_type=one.weak_type) if is_batched else one
             for one, is_batched in zip(specs, mask, strict=True)
         ]
         axes = tuple([0 if one else None for one in mask])
-        return self._derive("batch", jax.vmap(self.flat, in_axes=axes), batched, [*names, name])
+        return self._derive(
+            f"batch of {self.name}",
+            jax.vmap(self.flat, in_axes=axes),
+            batched,
+            names,
+            lambda at: self.at(at).batch_once(mask, at[Symbol(names[-1])]),
+        )
 
 
-def _spec_of(aval: Any) -> Any:
-    jax = jax_module()
-
-    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))
-
-
-def _depending(jaxpr: Any, mask: Mask) -> list[bool]:
-    """Which results depend on the arguments that are set in `mask`: the others have no tangents."""
-    reached = set[Any](compress(jaxpr.invars, mask))
-    for equation in jaxpr.eqns:
-        if not reached.isdisjoint([one for one in equation.invars if not hasattr(one, "val")]):
-            reached.update(equation.outvars)
-    return [not hasattr(one, "val") and one in reached for one in jaxpr.outvars]
+def _attempt(make: Callable[[], _Derived]) -> _Derived | Exception:
+    """What is made, or why it cannot be."""
+    try:
+        return make()
+    except Exception as error:  # noqa: BLE001  rules of derivatives may raise anything
+        return error.with_traceback(None)
 
 
-def _sources(jaxpr: Any, count: int) -> tuple[tuple[int, ...], tuple[tuple[bool, int], ...]]:
-    """Where residuals come from, which are the results after the first `count`.
-
-    Returns the numbers of those that have to be returned, and for each one whether it is an argument, and which
-    argument or which of those that are returned.
-    """
-    arguments = {one: k for k, one in enumerate(jaxpr.jaxpr.invars)}
-    kept, sources, places = list[int](), list[tuple[bool, int]](), dict[Any, int]()
-    for number, one in enumerate(jaxpr.jaxpr.outvars[count:]):
-        is_variable = not hasattr(one, "val")  # a literal has one, and is not hashable
-        if is_variable and one in arguments:
-            sources.append((True, arguments[one]))
-            continue
-        if is_variable and one in places:
-            sources.append((False, places[one]))
-            continue
-        if is_variable:
-            places[one] = len(kept)
-        sources.append((False, len(kept)))
-        kept.append(number)
-    return tuple(kept), tuple(sources)
+def _programs(derived: Linearized | TracedProgram) -> list[TracedProgram]:
+    if isinstance(derived, TracedProgram):
+        return [derived]
+    return [one for one in (derived.forward, derived.linear, derived.transpose) if one is not None]

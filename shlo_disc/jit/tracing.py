@@ -16,7 +16,7 @@ from shlo_disc.expr.dim import Dim, const, symbol
 from shlo_disc.jit.abstraction import Abstraction, Sizes
 from shlo_disc.jit.comparisons import SizeAssumption, assumptions_of
 from shlo_disc.jit.constraint_text import for_jax, keeps, names_in
-from shlo_disc.jit.jax_modules import jax_module
+from shlo_disc.jit.jax_modules import jax_module, without_mesh
 from shlo_disc.jit.leaves import LeafType
 from shlo_disc.legalize.constraints import read_size
 
@@ -68,7 +68,7 @@ class FunctionError(Exception):
 
 
 class ClosesOverTracers(Exception):  # noqa: N818  a condition, not an error of the user's
-    """The function uses values that JAX traces outside of it, so that it cannot be a program of its own."""
+    """The function uses values or axes that JAX traces outside of it, so that it cannot be a program of its own."""
 
 
 class Untraceable(Exception):  # noqa: N818  a condition, not an error of the user's
@@ -125,7 +125,8 @@ def _trace(
     with tracing(), assumptions_of(scope) as assumed:
         traced = jitted.trace(*specs)
     jaxpr = traced.jaxpr
-    if len(jaxpr.in_avals) != len(specs) or any(isinstance(one, jax.core.Tracer) for one in jaxpr.consts):
+    of_outside = any(isinstance(one, jax.core.Tracer) for one in jaxpr.consts)
+    if len(jaxpr.in_avals) != len(specs) or of_outside or _named_axes(jaxpr):
         raise ClosesOverTracers
     names = {name: symbol(name) for name in abstraction.names}
     return Trace(
@@ -145,25 +146,34 @@ def retraced(flat: Callable[..., list[Any]], specs: Sequence[Any], names: Sequen
     jax = jax_module()
 
     jitted = jax.jit(flat, keep_unused=True)
-    with tracing():
+    with tracing(), assumptions_of(_scope_of(specs)) as assumed:
         traced = jitted.trace(*specs)
     symbols = {name: symbol(name) for name in names}
     shapes = tuple([dims_of(one.shape, symbols) for one in specs])
     results = tuple([dims_of(aval.shape, symbols) for aval in traced.jaxpr.out_avals])
-    return Trace(flat, jitted, tuple(specs), traced.jaxpr, Abstraction(shapes), results, (), ())
+    assumptions = tuple(dict.fromkeys([one.named(symbols) for one in assumed]))
+    return Trace(flat, jitted, tuple(specs), traced.jaxpr, Abstraction(shapes), results, (), assumptions)
 
 
 def sizes_in_scope(specs: Sequence[Any], names: Sequence[str]) -> Any:
     """New symbolic sizes of JAX, in the scope of the sizes of `specs` (a new scope if they have none)."""
     export = jax_module("jax.export")
 
-    scopes = [size.scope for one in specs for size in one.shape if not isinstance(size, int)]
-    return export.symbolic_shape(", ".join(names), scope=scopes[0] if scopes else export.SymbolicScope())
+    return export.symbolic_shape(", ".join(names), scope=_scope_of(specs) or export.SymbolicScope())
+
+
+def _scope_of(specs: Sequence[Any]) -> Any:
+    return next((size.scope for one in specs for size in one.shape if not isinstance(size, int)), None)
 
 
 def dims_of(shape: Sequence[Any], names: Mapping[str, Dim]) -> tuple[Dim, ...]:
     """Dims of a shape of JAX."""
     return tuple([const(size) if isinstance(size, int) else read_size(str(size), names) for size in shape])
+
+
+def _named_axes(jaxpr: Any) -> bool:
+    """Whether the function communicates along axes that `jax.vmap` or `jax.shard_map` name."""
+    return any(type(one).__name__ == "NamedAxisEffect" for one in jaxpr.effects)
 
 
 def _sizes_of_jax(shape: Sequence[Dim], scope: Any) -> Any:
@@ -210,10 +220,14 @@ _state = _ThreadState()
 
 @contextmanager
 def tracing() -> Generator[None]:
-    """Mark that this thread traces a function in order to compile it: calls of `jit` functions are inlined."""
+    """Mark that this thread traces a function in order to compile it: calls of `jit` functions are inlined.
+
+    The program runs on one device, whichever mesh of devices the call is made under.
+    """
     _state.depth += 1
     try:
-        yield
+        with without_mesh():
+            yield
     finally:
         _state.depth -= 1
 

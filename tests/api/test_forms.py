@@ -96,8 +96,8 @@ def test_a_serialized_export_without_flatbuffers_says_what_to_install(
 
 @pytest.mark.parametrize(
     "rubbish",
-    [None, 3, ["module {}"], jnp.sin, jax.jit(jnp.sin)],
-    ids=["none", "number", "list", "function", "jitted"],
+    [None, 3, ["module {}"]],
+    ids=["none", "number", "list"],
 )
 def test_other_types_are_refused(rubbish: Any) -> None:
     with pytest.raises(shlo_disc.ArgumentTypeError) as caught:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -76,14 +77,15 @@ def test_a_module_without_end_says_what_was_running_and_where(
 ) -> None:
     """The log said neither which way or size it was, nor whether it computed or hung."""
     monkeypatch.setattr(worker, "COMMAND", LOOP.format(stays=stays))
-    settings = Settings(7, TARGET, ways=("compiled",), out=tmp_path, patience=8.0)
+    settings = Settings(7, TARGET, ways=("compiled",), out=tmp_path, patience=5.0)
     with worker.Worker(TARGET, 60) as other:
         found = Job(settings, other).examine(7, 1)
     line = found.failure
-    assert "found no end after 8 seconds, expected one within minutes: call 1 of " in line
+    assert "found no end after 5 seconds, expected one within minutes: call 1 of " in line
     assert "numbers), a run of interpreter for " in line
     assert "in serve (shlo_disc/check/worker.py" in line
-    assert (" 0 s of processors" in line) != is_busy or found.processor > 1
+    seconds, processor = (int(x) for x in re.findall(r"for (\d+) s, (\d+) s of processors", line)[0])
+    assert is_busy or processor <= seconds / 2
     assert found.processor > 0.3  # that of the process that was stopped
     assert "in stay" in (Path(found.folder) / "report.txt").read_text()
 
@@ -94,7 +96,7 @@ def test_a_run_without_end_says_where_it_was(monkeypatch: pytest.MonkeyPatch) ->
         found = other.run("compiled", parse("func.func @main() { return }"), ())
     assert isinstance(found, Stop)
     assert found.kind == "timeout"
-    assert found.message.startswith("no result after 5 seconds: a run of compiled for 5 s, ")
+    assert found.message.startswith("no result after 5 seconds: a run of compiled for ")
     assert "in serve (shlo_disc/check/worker.py" in found.message
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from shlo_disc.check.comparing import identical
+from shlo_disc.check.comparing import Tolerance, compare, identical
 from shlo_disc.check.rounding import NAN_SIGNS, perturbed_runs
 from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
@@ -73,3 +74,48 @@ def test_bits_that_are_made_of_a_nan_may_differ_and_no_others() -> None:
         found[result][place] ^= minus
         assert identical(found, expected) is not None
         assert (identical(found, expected, signs) is None) is same, (result, place)
+
+
+def chosen(seed: int, of: int = 400) -> NDArray[np.float64]:
+    """The gradient of the least of equal averages: 3, or nearly so, at one place, and rounding errors elsewhere."""
+    rng = np.random.default_rng(seed)
+    found = rng.standard_normal(of) * 1e-15
+    found[rng.integers(of // 2)] = 3 + 1e-12 * rng.standard_normal()
+    return found
+
+
+def differs(found: NDArray[np.float64], runs: list[NDArray[np.float64]]) -> bool:
+    def samples(_result: int, numbers: range) -> list[NDArray[np.float64]]:
+        return runs[1:][numbers.start : numbers.stop]
+
+    return compare([found], [runs[0]], samples, Tolerance(), frozenset(), (2, 8, 128)) is not None
+
+
+def test_a_value_whose_place_rounding_decides_may_be_at_a_place_of_its_own() -> None:
+    """128 runs choose few of 400 places; one more choice is legal, and all else is not."""
+    runs = [chosen(seed) for seed in range(129)]
+    free = [k for k in range(200) if all(run[k] < 1 for run in runs)]
+    found = np.zeros(400)
+    found[free[0]] = 3
+    assert not differs(found, runs)
+    for place, value in [(free[0], 2.0), (free[0], -3.0), (free[1], 3.0), (300, 1e-9), (300, 3e-14), (300, np.nan)]:
+        wrong = found.copy()
+        wrong[place] = value
+        assert differs(wrong, runs), (place, value)
+
+
+def test_a_value_at_another_place_is_wrong_where_rounding_does_not_decide() -> None:
+    runs = [chosen(7) + 1e-15 * np.random.default_rng(seed).standard_normal(400) for seed in range(129)]
+    assert not differs(runs[0] + 1e-16, runs)
+    assert differs(np.roll(runs[0], 1), runs)
+
+
+def test_a_value_that_few_runs_have_elsewhere_is_wrong() -> None:
+    """One in 16 runs has to differ from all others, or an error would be hidden by a single strange run."""
+    rng = np.random.default_rng(3)
+    runs = [rng.standard_normal(400) * 1e-15 for _ in range(129)]
+    for number in range(4):
+        runs[number][number] = 3
+    found = np.zeros(400)
+    found[300] = 3
+    assert differs(found, runs)

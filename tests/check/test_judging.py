@@ -9,7 +9,6 @@ from typing import cast
 import numpy as np
 import pytest
 
-from shlo_disc.check import judging
 from shlo_disc.check.case import Array, CheckedCall
 from shlo_disc.check.judging import Judge
 from shlo_disc.check.names import REFERENCE
@@ -78,13 +77,10 @@ class Slow:
     ("seconds", "kind", "runs"),
     [(0.001, "fail", 512), (0.13, "fail", 128), (1.0, "nothing", 8), (40.0, "nothing", 2)],
 )
-def test_a_difference_is_reported_if_there_is_time_for_enough_legal_runs(
-    monkeypatch: pytest.MonkeyPatch, seconds: float, kind: str, runs: int
-) -> None:
+def test_a_difference_is_reported_if_there_is_time_for_enough_legal_runs(seconds: float, kind: str, runs: int) -> None:
     """A call whose legal runs took a second each went on for minutes, until the patience of a campaign ended."""
     ways = Slow(2.0, seconds)
-    monkeypatch.setattr(judging.time, "monotonic", lambda: ways.now)
-    judge = Judge(ways, ("compiled",), seconds=20.0)
+    judge = Judge(ways, ("compiled",), seconds=20.0, clock=lambda: ways.now)
     verdict = judge.verdict(CheckedCall(parse_module(PROGRAM), (np.zeros(2, np.float32),)))
     assert (verdict.kind, ways.runs) == (kind, runs)
     assert ways.now <= max(20.0, 2 * seconds)
@@ -94,10 +90,9 @@ def test_a_difference_is_reported_if_there_is_time_for_enough_legal_runs(
         )
 
 
-def test_other_ways_are_compared_where_one_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_ways_are_compared_where_one_is_not_judged() -> None:
     ways = Slow(2.0, 1.0, {"divided": 2.5})
-    monkeypatch.setattr(judging.time, "monotonic", lambda: ways.now)
-    judge = Judge(ways, ("compiled", "divided"), seconds=20.0)
+    judge = Judge(ways, ("compiled", "divided"), seconds=20.0, clock=lambda: ways.now)
     failure = judge.verdict(CheckedCall(parse_module(PROGRAM), (np.zeros(2, np.float32),))).failure
     assert failure is not None
     assert (failure.way, failure.against) == ("divided", "compiled")

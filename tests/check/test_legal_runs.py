@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from shlo_disc import parse
-from shlo_disc.check import xla
+from shlo_disc.check import running, xla
 from shlo_disc.check.comparing import Samples, Tolerance, compare
 from shlo_disc.check.rounding import perturbed_runs
 from shlo_disc.check.running import program_of
+from shlo_disc.dynamic_ops.opdef import Arrays
+from shlo_disc.dynamic_ops.program import Op, Program
 from shlo_disc.parse.printer import print_module
 
 pytestmark = pytest.mark.quick
@@ -173,3 +177,88 @@ def test_sums_of_real_lines_have_no_imaginary_parts(points: int) -> None:
     assert not parts[..., exact].any()
     others = np.delete(parts, exact, axis=-1)
     assert others.size == 0 or (others.max(axis=0) > others.min(axis=0)).all(), "the others are rounded"
+
+
+def test_what_a_transform_may_cancel_is_zero_in_some_runs_and_not_in_others() -> None:
+    """0 times an infinity is NaN, and the least number times it is not; equal zeros have an order."""
+    program = program_of(
+        parse(
+            "func.func @main(%x: tensor<2x9xcomplex<f32>>) -> tensor<2x16xf32> {\n"
+            "  %0 = stablehlo.fft %x, type = IRFFT, length = [16] : (tensor<2x9xcomplex<f32>>) -> tensor<2x16xf32>\n"
+            "  return %0 : tensor<2x16xf32>\n}"
+        )
+    )
+    wave = np.cos(2 * np.pi * 3 * np.arange(16) / 16)  # 0 at two of them, but for rounding
+    x = np.stack([np.fft.rfft(wave), np.fft.rfft(wave + np.arange(16))]).astype(np.complex64)
+    runs = np.array([run[0] for run in perturbed_runs(program, [x], range(8), "compiled")])
+    near = abs(wave) < 1e-6
+    assert near.sum() == 2
+    assert (runs[:6, 0, near] != 0).all(axis=1).any()
+    assert (runs[6:, 0, near] == 0).all()
+    assert (runs[:, 0, ~near] != 0).all()
+    assert (abs(runs[:, 1, 1:]) > 0.01).all()
+    x[1, 0] = np.inf
+    runs = np.array([run[0] for run in perturbed_runs(program, [x], range(8), "compiled")])
+    assert np.isposinf(runs[:, 1]).all()  # never 0: these became 0, as what is no more than the rounding of others
+
+
+@pytest.mark.parametrize("name", ["reduce_window", "scatter"])
+def test_a_region_runs_once_for_each_position_in_a_legal_run(name: str) -> None:
+    """And once more for the magnitudes of the terms; it also ran for their number."""
+    body = (
+        "  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n    %2 = stablehlo.add %a, %b : tensor<f32>\n"
+        "    stablehlo.return %2 : tensor<f32>\n"
+    )
+    texts = {
+        "reduce_window": "%x: tensor<9xf32>) -> tensor<5xf32> {\n"
+        "  %0 = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        '  %1 = "stablehlo.reduce_window"(%x, %0) <{window_dimensions = array<i64: 5>}> ({\n'
+        f"{body}  }}) : (tensor<9xf32>, tensor<f32>) -> tensor<5xf32>\n  return %1 : tensor<5xf32>\n}}",
+        "scatter": "%x: tensor<9xf32>) -> tensor<9xf32> {\n"
+        "  %0 = stablehlo.constant dense<[[3], [3], [3], [3], [3]]> : tensor<5x1xi32>\n"
+        "  %3 = stablehlo.slice %x [0:5] : (tensor<9xf32>) -> tensor<5xf32>\n"
+        '  %1 = "stablehlo.scatter"(%x, %0, %3) <{scatter_dimension_numbers = #stablehlo.scatter<'
+        "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({\n"
+        f"{body}  }}) : (tensor<9xf32>, tensor<5x1xi32>, tensor<5xf32>) -> tensor<9xf32>\n"
+        "  return %1 : tensor<9xf32>\n}",
+    }
+    adds = list[int]()
+
+    def watch(op: Op[object], results: Arrays) -> None:
+        adds.extend(x.size for x in results if op.name == "add")
+
+    program = program_of(parse("func.func @main(" + texts[name]))
+    perturbed_runs(program, [np.arange(9, dtype=np.float32) / 3], [0], "compiled", lambda _: watch)
+    assert len(adds) == 5 * 2
+
+
+def test_legal_runs_of_a_result_leave_out_what_only_others_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs whose data decides sizes ran as a whole, hundreds of times for one result."""
+    module = parse(
+        """func.func @main(%n: tensor<3xi32>, %y: tensor<4xf32>) -> (tensor<?xf32>, tensor<4xf32>, tensor<?xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.reduce(%n init: %zero) applies stablehlo.add across dimensions = [0]
+      : (tensor<3xi32>, tensor<i32>) -> tensor<i32>
+  %1 = stablehlo.reshape %0 : (tensor<i32>) -> tensor<1xi32>
+  %2 = stablehlo.dynamic_iota %1, dim = 0 : (tensor<1xi32>) -> tensor<?xf32>
+  %3 = stablehlo.sine %y : tensor<4xf32>
+  %4 = stablehlo.exponential %2 : tensor<?xf32>
+  return %4, %3, %2 : tensor<?xf32>, tensor<4xf32>, tensor<?xf32>
+}"""
+    )
+    assert program_of(module).late
+    ran = list[Program]()
+
+    def watched(program: Program, *rest: Any) -> list[list[NDArray[Any]]]:
+        ran.append(program)
+        return perturbed_runs(program, *rest)
+
+    monkeypatch.setattr(running, "perturbed_runs", watched)
+    inputs = [np.array([1, 2, 2], np.int32), np.ones(4, np.float32)]
+    ways = running.InProcess({})
+    whole = perturbed_runs(program_of(module), inputs, [0], "compiled")[0]
+    for result, name in enumerate(["exponential", "sine"]):
+        (found,) = ways.samples("compiled", module, inputs, result, range(1))
+        np.testing.assert_allclose(found, whole[result], rtol=1e-6)
+        assert {op.name for op in ran[-1].body.walk()} & {"exponential", "sine"} == {name}
+    assert [x.tolist() for x in ways.samples("compiled", module, inputs, 2, range(1))] == [[0, 1, 2, 3, 4]]
