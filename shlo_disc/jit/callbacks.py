@@ -27,11 +27,11 @@ _functions = dict[int, Callable[..., Any]]()
 _numbers = itertools.count(1)
 
 
-class _ThreadState(threading.local):
+class _LoweringThread(threading.local):
     is_lowering = False
 
 
-_state = _ThreadState()
+_state = _LoweringThread()
 
 
 @contextmanager
