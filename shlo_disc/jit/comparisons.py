@@ -73,12 +73,12 @@ class JaxAssumption:
         return SizeAssumption(read_size(str(self.size), names), self.relation, self.by_library)
 
 
-class _ThreadState(threading.local):
+class _Recording(threading.local):
     scope: Any = None  # of the sizes whose comparisons are recorded
     found: dict[JaxAssumption, None]
 
 
-_state = _ThreadState()
+_state = _Recording()
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from shlo_disc.targets import default_target, target_named
 log = logging.getLogger("shlo_disc")
 
 
-class Compiler:
+class TraceCompiler:
     """Compiles the programs of one function, and counts them."""
 
     def __init__(self, device: str | None, options: CompileOptions | None, likely: Mapping[str, Sequence[int]]) -> None:

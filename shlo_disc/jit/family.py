@@ -34,7 +34,7 @@ _SEEN_KEPT = 4096
 
 
 @dataclass
-class Variant:
+class SizeVariant:
     """One program of a function: its shapes, why it exists, and the calls that it serves.
 
     `pinned` are sizes that are numbers because JAX cannot trace them as symbols; `reason` is in words.
@@ -54,7 +54,7 @@ class Variant:
 
 
 @dataclass
-class Structure:
+class CallStructure:
     """What all calls of a family have in common: the function on flat arrays, and the types of these.
 
     `names` are those of the leaves; `declared` their shapes as far as they are declared. `compile` makes a program that
@@ -73,10 +73,10 @@ class Structure:
 class Family:
     """All programs of one function for arguments of one structure."""
 
-    def __init__(self, structure: Structure) -> None:
+    def __init__(self, structure: CallStructure) -> None:
         self.structure = structure
-        self.variants = list[Variant]()
-        self._served = dict[Shapes, Variant]()
+        self.variants = list[SizeVariant]()
+        self._served = dict[Shapes, SizeVariant]()
         self._history = SizeHistory(structure.names, structure.declared)
         self._lock = threading.RLock()
         self._concrete = dict[Shapes, Trace]()
@@ -86,7 +86,7 @@ class Family:
         """How many different shapes were served."""
         return len(self._served)
 
-    def variant(self, shapes: Shapes) -> Variant:
+    def variant(self, shapes: Shapes) -> SizeVariant:
         """The program that serves a call; it is traced if there is none. Raises the function's own errors."""
         if (found := self._served.get(shapes)) is not None:
             return found
@@ -98,10 +98,10 @@ class Family:
             self._served[shapes] = found
             return found
 
-    def _find(self, shapes: Shapes) -> Variant | None:
+    def _find(self, shapes: Shapes) -> SizeVariant | None:
         return next((one for one in self.variants if self._serves(one, shapes)), None)
 
-    def _serves(self, variant: Variant, shapes: Shapes) -> bool:
+    def _serves(self, variant: SizeVariant, shapes: Shapes) -> bool:
         found = variant.program.trace
         sizes = found.abstraction.solve(shapes)
         if sizes is None or not found.allows(sizes):
@@ -133,14 +133,14 @@ class Family:
         constraints = [text for text in one.constraints if names_in(text) <= names]
         return trace(one.flat(), one.types, shapes, constraints, seen)
 
-    def _new(self, shapes: Shapes) -> Variant:
+    def _new(self, shapes: Shapes) -> SizeVariant:
         self._check_declared(shapes)
         learned = copy(self._history)
         learned.add(shapes)
         started = time.perf_counter()
         found, reason, pinned = self._traced(learned, shapes)
         self._history = learned  # a call that fails teaches nothing
-        variant = Variant(self._program(found), reason, pinned)
+        variant = SizeVariant(self._program(found), reason, pinned)
         self.variants.append(variant)
         log.info(
             "%s: program %d for %s (%s), traced in %.2f s",
@@ -231,7 +231,7 @@ def _reason(found: Trace | None, pinned: Sequence[str], why: Untraceable | None 
     return "; ".join(words)
 
 
-def _misfit(structure: Structure, shapes: Shapes, declared: Abstraction) -> str:
+def _misfit(structure: CallStructure, shapes: Shapes, declared: Abstraction) -> str:
     lines = [f"the sizes of a call of {structure.name} do not fit the declared shapes"]
     shown = zip(structure.names, shapes, declared.shapes, structure.declared, strict=True)
     for name, shape, dims, is_declared in shown:

@@ -15,10 +15,10 @@ from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError, ShloDisc
 from shlo_disc.exported import Signature
 from shlo_disc.jit import primitive
 from shlo_disc.jit.arguments import Call, Parameters
-from shlo_disc.jit.compiling import Compiler
+from shlo_disc.jit.compiling import TraceCompiler
 from shlo_disc.jit.declared import declared_shapes, read_declaration
 from shlo_disc.jit.donation import delete_donated, donated_leaves, warn_of_unusable
-from shlo_disc.jit.family import Family, Structure, Variant
+from shlo_disc.jit.family import CallStructure, Family, SizeVariant
 from shlo_disc.jit.flat import FlatFunction
 from shlo_disc.jit.jax_modules import context
 from shlo_disc.jit.quick import QuickCalls
@@ -90,7 +90,7 @@ def jit(  # noqa: PLR0913  the parameters of `jax.jit`, and what is known of siz
     _check_choices(fallback, for_xla)
     parameters = Parameters(fun, static_argnums, static_argnames, donate_argnums, donate_argnames, for_xla)
     hints = read_hints(constraints, likely, ())
-    compiler = Compiler(device, options, dict(hints.likely))
+    compiler = TraceCompiler(device, options, dict(hints.likely))
     return JitFunction(fun, parameters, read_declaration(shapes, parameters), hints.constraints, compiler, fallback)
 
 
@@ -122,7 +122,7 @@ class JitFunction:
         parameters: Parameters,
         declaration: Any,
         constraints: Sequence[str],
-        compiler: Compiler,
+        compiler: TraceCompiler,
         fallback: Fallback,
     ) -> None:
         self._fun, self._parameters, self._declaration = fun, parameters, declaration
@@ -305,7 +305,7 @@ class JitFunction:
         if (found := self._served.get(call.key)) is None:
             names = self._parameters.leaf_names(call)
             flat = FlatFunction(self._fun, self._parameters, call)
-            structure = Structure(
+            structure = CallStructure(
                 name=self._parameters.name,
                 flat=flat.new,
                 types=call.types,
@@ -318,7 +318,7 @@ class JitFunction:
             found = self._served.setdefault(call.key, _Served(Family(structure), flat, donated))
         return found
 
-    def _program(self, served: _Served, variant: Variant) -> Compiled:
+    def _program(self, served: _Served, variant: SizeVariant) -> Compiled:
         if variant.compiled is None:
             runnable = variant.program.runnable
             count = len(served.family.structure.names)
@@ -334,7 +334,9 @@ class JitFunction:
             warn_of_unusable(served.donated, variant.program.trace)
         return variant.compiled
 
-    def _serve_quickly(self, served: _Served, variant: Variant, call: Call, given: tuple[Any, dict[str, Any]]) -> None:
+    def _serve_quickly(
+        self, served: _Served, variant: SizeVariant, call: Call, given: tuple[Any, dict[str, Any]]
+    ) -> None:
         """Let C serve the next calls like this one, if it can tell them apart."""
         if served.donated or not served.flat.has_plain_results or variant.compiled is None:
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shlo_disc.jit.compiling import Compiler
+from shlo_disc.jit.compiling import TraceCompiler
 from shlo_disc.jit.family import Family
 
 
@@ -53,7 +53,7 @@ class FunctionReport:
         return "\n".join([*lines, *[f"  {one}" for one in self.handed_to_jax]])
 
 
-def describe(name: str, families: Sequence[Family], refused: Sequence[str], compiler: Compiler) -> FunctionReport:
+def describe(name: str, families: Sequence[Family], refused: Sequence[str], compiler: TraceCompiler) -> FunctionReport:
     """The report of a function."""
     variants = [
         VariantReport(str(one.shapes), one.reason, one.signatures, one.compared)

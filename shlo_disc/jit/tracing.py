@@ -211,11 +211,11 @@ def _named(sizes: Sizes) -> dict[str, int]:
     return {one.name: size for one, size in sizes.items()}
 
 
-class _ThreadState(threading.local):
+class _Tracing(threading.local):
     depth = 0
 
 
-_state = _ThreadState()
+_state = _Tracing()
 
 
 @contextmanager
