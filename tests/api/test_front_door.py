@@ -96,7 +96,7 @@ def test_a_lowered_function_is_compiled_for_its_sizes() -> None:
         ("module {}", "f32[b]", "found shapes beside a program of type str"),
         (jax.jit(jnp.sin).lower(1.0), "f32[b]", "found shapes beside a Lowered of jax.jit"),
     ],
-    ids=str,
+    ids=range(11),
 )
 def test_mistakes_say_what_was_expected(program: Any, shapes: Any, message: str) -> None:
     with pytest.raises(shlo_disc.ShloDiscError) as caught:
