@@ -39,7 +39,7 @@ ERRORS = {
     "a character": "func.func @main() {{ {0}",
     "a string": 'module attributes {{a = "{0}}} {{',
     "a comment": "func.func @main() {{ %0 = // {0}\n",
-    "a call": 'func.func @main() {{ %0 = stablehlo.custom_call @"{0}"() : () -> tensor<i32> return }}',
+    "a call": 'func.func @main() {{ %0 = stablehlo.custom_call @"unknown{0}"() : () -> tensor<i32> return }}',
     "behind the error": 'func.func @main() {{ %0 = stablehlo.foo "{0}" }}',
 }
 

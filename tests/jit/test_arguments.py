@@ -253,7 +253,7 @@ def test_sizes_are_learned_for_each_constant() -> None:
 
 def test_static_arguments_need_a_hash() -> None:
     run = jit(lambda x, n: x * len(n), static_argnums=1)
-    with pytest.raises(ValueError, match="found the static argument 1 of <lambda> of type list, which has no hash"):
+    with pytest.raises(ValueError, match="found the static argument 'n' of <lambda> of type list, which has no hash"):
         run(X, [1])
     with pytest.raises(ValueError, match="found the static argument 'n' of <lambda> of type dict, which has no hash"):
         run(X, n={})
