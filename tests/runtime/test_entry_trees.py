@@ -65,12 +65,12 @@ def test_pytrees_are_served() -> None:
         {"layers": [{"w": w}, (v, None)]},
         [1],
     ):
-        with pytest.raises(ArgumentTypeError, match="another structure|expected a tuple of 2"):
+        with pytest.raises(ArgumentTypeError, match=r"another structure|found a \w+ of \d, expected a"):
             run(bad, x, x)
     with pytest.raises(RuntimeShapeError):
         run(params(a=x), x[:2], x)
     assert run.stats.calls == calls
-    with pytest.raises(ArgumentTypeError, match="another structure"):
+    with pytest.raises(ArgumentTypeError, match="found the keyword argument _unused"):
         run(params(a=x), x, _unused=x)
 
 
