@@ -16,7 +16,7 @@ from shlo_disc.expr.dim import Dim, const, symbol
 from shlo_disc.jit.abstraction import Abstraction, Sizes
 from shlo_disc.jit.comparisons import SizeAssumption, assumptions_of
 from shlo_disc.jit.constraint_text import for_jax, keeps, names_in
-from shlo_disc.jit.jax_modules import jax_module, without_mesh
+from shlo_disc.jit.jax_modules import SEQUENCES, jax_module, without_mesh
 from shlo_disc.jit.leaves import LeafType
 from shlo_disc.legalize.constraints import read_size
 
@@ -125,6 +125,7 @@ def _trace(
     with tracing(), assumptions_of(scope) as assumed:
         traced = jitted.trace(*specs)
     jaxpr = traced.jaxpr
+    _refuse_groups(jaxpr.jaxpr)
     of_outside = any(isinstance(one, jax.core.Tracer) for one in jaxpr.consts)
     if len(jaxpr.in_avals) != len(specs) or of_outside or _named_axes(jaxpr):
         raise ClosesOverTracers
@@ -148,6 +149,7 @@ def retraced(flat: Callable[..., list[Any]], specs: Sequence[Any], names: Sequen
     jitted = jax.jit(flat, keep_unused=True)
     with tracing(), assumptions_of(_scope_of(specs)) as assumed:
         traced = jitted.trace(*specs)
+    _refuse_groups(traced.jaxpr.jaxpr)
     symbols = {name: symbol(name) for name in names}
     shapes = tuple([dims_of(one.shape, symbols) for one in specs])
     results = tuple([dims_of(aval.shape, symbols) for aval in traced.jaxpr.out_avals])
@@ -169,6 +171,20 @@ def _scope_of(specs: Sequence[Any]) -> Any:
 def dims_of(shape: Sequence[Any], names: Mapping[str, Dim]) -> tuple[Dim, ...]:
     """Dims of a shape of JAX."""
     return tuple([const(size) if isinstance(size, int) else read_size(str(size), names) for size in shape])
+
+
+def _refuse_groups(jaxpr: Any) -> None:
+    """Raise if a convolution has a symbolic number of groups, as batches of weights have: JAX cannot lower it."""
+    for one in jaxpr.eqns:
+        groups = [one.params.get(f"{what}_group_count", 1) for what in ("feature", "batch")]
+        if any(type(count).__name__ == "_DimExpr" for count in groups):
+            raise NotImplementedError(f"convolution with {groups[0]} groups of features, {groups[1]} of the batch")
+        for value in one.params.values():
+            inner = value if isinstance(value, SEQUENCES) else (value,)
+            for part in inner:
+                found = getattr(part, "jaxpr", part)
+                if hasattr(found, "eqns"):
+                    _refuse_groups(found)
 
 
 def _named_axes(jaxpr: Any) -> bool:

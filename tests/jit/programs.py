@@ -42,8 +42,8 @@ class Draw:
 class Program:
     """A function, how its arguments are drawn, and their shapes in the language of `shlo_disc.jit`.
 
-    `differentiable`: numbers of the arguments with respect to which it can be differentiated. `reverse`: in reverse
-    mode, too. `twice`: a second time. `scale` is one of the tolerance. `narrow`: it rounds to bfloat16 on the way.
+    `differentiable`: numbers of the arguments with respect to which it can be differentiated. `forward`, `reverse`: in
+    that mode. `twice`: a second time. `scale` is one of the tolerance. `narrow`: it rounds to bfloat16 on the way.
     `least`: the smallest size.
     """
 
@@ -52,6 +52,7 @@ class Program:
     draw: Callable[[Draw], tuple[Any, ...]]
     shapes: Any
     differentiable: tuple[int, ...] = (0,)
+    forward: bool = True
     reverse: bool = True
     twice: bool = False
     scale: float = 1.0
@@ -210,7 +211,9 @@ def embedding(table: Any, ids: Any) -> Any:
     return table[ids] * 2, jnp.take(table, ids, axis=0).sum(1)
 
 
-@program(lambda d: (d.floats(d.n, 3), d.integers(0, d.n, 4), d.floats(4, 3)), "n 3, 4, 4 3", differentiable=(0, 2))
+@program(  # at 0 JAX's own gradient is an error
+    lambda d: (d.floats(d.n, 3), d.integers(0, d.n, 4), d.floats(4, 3)), "n 3, 4, 4 3", differentiable=(0, 2), least=1
+)
 def scatter(x: Any, ids: Any, updates: Any) -> Any:
     return x.at[ids].add(updates)
 
@@ -286,7 +289,7 @@ _clipped.defvjp(
 )
 
 
-@program(lambda d: (d.floats(d.n, 3), np.float32(0.5)), "n 3, ", differentiable=(0, 1))
+@program(lambda d: (d.floats(d.n, 3), np.float32(0.5)), "n 3, ", differentiable=(0, 1), forward=False)
 def custom_vjp(x: Any, limit: Any) -> Any:
     return _clipped(jnp.sin(x), limit) * 2
 

@@ -27,14 +27,17 @@ class Transformation:
     name: str
     apply: Callable[[Function, Program], Function]
     derivative: bool = False
+    forward: bool = False
     reverse: bool = False
     second: bool = False
     stacked: str = ""
 
     def suits(self, program: Program) -> bool:
         """Whether the program has these derivatives."""
-        missing = (self.derivative and not program.differentiable) or (self.reverse and not program.reverse)
-        return not missing and (program.twice or not self.second)
+        missing = (self.forward and not program.forward) or (self.reverse and not program.reverse)
+        return (
+            not missing and (program.twice or not self.second) and bool(program.differentiable or not self.derivative)
+        )
 
     def arguments(self, draws: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
         """Its arguments, of several draws of those of the function."""
@@ -140,7 +143,7 @@ def vjp(h: Function, program: Program) -> Function:
     return run
 
 
-@transformation(derivative=True)
+@transformation(derivative=True, forward=True)
 def jvp(h: Function, program: Program) -> Function:
     def run(*args: Any) -> Any:
         of_varied, varied = _of_varied(h, program, args)
@@ -150,7 +153,7 @@ def jvp(h: Function, program: Program) -> Function:
     return run
 
 
-@transformation(derivative=True)
+@transformation(derivative=True, forward=True)
 def jvp_of_one(h: Function, program: Program) -> Function:
     """The derivative with respect to the last argument alone."""
 
@@ -162,7 +165,7 @@ def jvp_of_one(h: Function, program: Program) -> Function:
     return run
 
 
-@transformation(derivative=True)
+@transformation(derivative=True, forward=True)
 def linearize(h: Function, program: Program) -> Function:
     def run(*args: Any) -> Any:
         of_varied, varied = _of_varied(h, program, args)
@@ -178,7 +181,7 @@ def hessian(h: Function, program: Program) -> Function:
     return jax.hessian(lambda *args: total(h(*args)), program.differentiable)
 
 
-@transformation(derivative=True, second=True)
+@transformation(derivative=True, forward=True, second=True)
 def jacfwd(h: Function, program: Program) -> Function:
     return jax.jacfwd(h, program.differentiable)
 
