@@ -60,9 +60,25 @@ def _watch_callbacks() -> None:
         _functions[number] = callback
         rule = jax_module("jax").ffi.ffi_lowering(TARGET, has_side_effect=kwargs["has_side_effect"])
         lowered = ctx.replace(avals_in=list(given), avals_out=list(results))
+        # Libraries add the third result, which has to stay alive, to this list: here that is nothing.
+        ctx.module_context.keepalives = _WithoutNone(ctx.module_context.keepalives)
         return rule(lowered, *operands, number=np.int64(number)), None, None
 
-    module.emit_python_callback = emit
+    for place in (module, jax_module("jax.interpreters.mlir")):
+        place.emit_python_callback = emit
+
+
+class _WithoutNone(list[Any]):
+    """What has to stay alive, with the list that it replaces."""
+
+    def __init__(self, replaced: list[Any]) -> None:
+        super().__init__(replaced)
+        self._replaced = replaced
+
+    def append(self, one: Any) -> None:
+        if one is not None:
+            super().append(one)
+            self._replaced.append(one)
 
 
 def _call(*operands: Any, number: int) -> tuple[Any, ...]:

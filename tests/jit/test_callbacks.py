@@ -14,6 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.experimental import io_callback
+from jax.extend.core import Primitive
+from jax.interpreters import mlir
 
 import shlo_disc
 
@@ -97,3 +99,19 @@ def test_errors_of_callbacks_are_those_of_jax() -> None:
     run = shlo_disc.jit(lambda x: jax.pure_callback(broken, jax.ShapeDtypeStruct(x.shape, x.dtype), x))
     with pytest.raises(jax.errors.JaxRuntimeError, match=r"ValueError: no value for \(3,\)"):
         run(np.ones(3, np.float32))
+
+
+def test_primitives_of_libraries_that_emit_callbacks() -> None:
+    def lower(ctx: Any, *operands: Any) -> Any:
+        found, _, keepalive = mlir.emit_python_callback(
+            ctx, lambda x: (x + 1,), None, operands, ctx.avals_in, ctx.avals_out, has_side_effect=False
+        )
+        ctx.module_context.add_keepalive(keepalive)
+        return found
+
+    primitive = Primitive("plus_one_outside")
+    primitive.def_abstract_eval(lambda x: x)
+    mlir.register_lowering(primitive, lower)
+    run = shlo_disc.jit(lambda x: primitive.bind(x) * 2)
+    for size in (2, 3):
+        np.testing.assert_array_equal(run(np.ones(size, np.float32)), np.full(size, 4.0))
