@@ -43,8 +43,8 @@ def read_size(text: str, sizes: Mapping[str, Dim]) -> Dim:
     """Parse an expression over named sizes, in the language of `read_constraints`.
 
     >>> from shlo_disc.expr.dim import symbol
-    >>> read_size("floordiv(2*s + 1, 2)", {"s": symbol("s")})
-    (2*s + 1)//2
+    >>> read_size("floordiv(s + 1, 2)", {"s": symbol("s")})
+    (s + 1) // 2
     """
     return _ConstraintParser(text, "size", dict(sizes)).size()
 
