@@ -245,7 +245,6 @@ def test_errors_at_one_size_are_raised_there_and_teach_nothing() -> None:
     assert run.report().compilations == 2
 
 
-@pytest.mark.xfail(strict=True, reason="convolutions whose windows have no elements leave their results as they are")
 def test_windows_without_elements() -> None:
     """The gradient of the weights of a convolution is one with windows as long as the lines."""
 

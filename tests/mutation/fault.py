@@ -64,6 +64,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
         "tests/device/test_gemm.py",
         "tests/device/test_gemm_packed.py",
     ),
+    "empty_windows": ("tests/pipeline/test_empty_windows.py",),
     "convolutions": ("tests/device/test_conv.py", "tests/device/test_conv_long.py"),
     "order": (
         "tests/lower_cpu/test_sort.py",

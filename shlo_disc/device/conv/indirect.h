@@ -666,6 +666,15 @@ int64_t most_together(const Problem<E, S>& p) {
   return largest(COLUMNS / largest(p.features, p.channels), 1);
 }
 
+// Hands zeros to the epilogue: the sums of windows without elements.
+template <class E>
+void give_zeros(Memory<E>& memory, int64_t first, int64_t last, int64_t feature, int64_t columns, ShloEpilogue epilogue,
+                void* context) {
+  constexpr int64_t ROWS = Memory<E>::ROWS;
+  __builtin_memset(memory.tile, 0, sizeof memory.tile);
+  for (; first < last; first += ROWS) epilogue(context, memory.tile, COLUMNS, first, smallest(ROWS, last - first), feature, columns);
+}
+
 // Ungrouped convolutions are compiled separately: the kernels of narrow groups are most of the code.
 template <class E, class A, bool GROUPED>
 __attribute__((noinline)) void compute_tasks(const Problem<E, typename A::Memory>& p, int64_t begin, int64_t end,
@@ -683,16 +692,22 @@ __attribute__((noinline)) void compute_tasks(const Problem<E, typename A::Memory
   }
   const int64_t position_blocks = ceil_div(p.positions, SHLO_CONV_ROWS), column_blocks = ceil_div(p.features, COLUMNS);
   end = smallest(end, p.groups * column_blocks * position_blocks);
+  const bool empty = p.taps() == 0 || p.channels == 0;  // nothing is multiplied, and nothing would write the tile
   while (begin < end) {
     const int64_t block = begin / position_blocks, first = begin % position_blocks * SHLO_CONV_ROWS;
     int64_t together = 1;  // groups computed at once, if all their positions are in range
     if constexpr (GROUPED)
-      if (first == 0) together = largest(smallest(most_together<E>(p), (end - begin) / position_blocks), 1);
+      if (first == 0 && !empty) together = largest(smallest(most_together<E>(p), (end - begin) / position_blocks), 1);
     const int64_t stop = smallest(end, (block + together) * position_blocks);
     const int64_t last = smallest(p.positions, first + (stop - begin) * SHLO_CONV_ROWS);
     const int64_t group = block / column_blocks, j0 = block % column_blocks * COLUMNS;
     const int64_t feature = group * p.features + j0, first_group = p.narrow ? j0 / p.members : group;
     const int64_t columns = together > 1 ? together * p.features : smallest(COLUMNS, p.features - j0);
+    if (empty) {
+      give_zeros(memory, first, last, feature, columns, epilogue, context);
+      begin = stop;
+      continue;
+    }
     const S* const input = p.input + first_group * p.group_stride;
     const S* const kernel = p.kernel + feature * p.kernel_out_stride;
     const auto give_weights = [&](auto& part) {
