@@ -78,9 +78,9 @@ def read_hints(constraints: object, likely: object, donate: object) -> Hints:
         if not isinstance(name, str):
             raise ShloDiscError(f"found likely {likely!r}, {_LIKELY}")
         usual.append((name, whole_numbers(values, f"likely {name}")))
-    if donate == "marked":
-        return Hints(found, tuple(usual), donates_marked=True)
     if isinstance(donate, str):
+        if donate == "marked":
+            return Hints(found, tuple(usual), donates_marked=True)
         raise ShloDiscError(
             f"found donate = {donate!r}, expected numbers of flat arguments such as [0, 2], or 'marked'"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from shlo_disc.compiled import Compiled
@@ -11,7 +12,7 @@ from shlo_disc.diagnostics import ArgumentTypeError, ParseError, ShloDiscError, 
 from shlo_disc.jit.constraint_text import for_jax
 from shlo_disc.jit.function import JitFunction
 from shlo_disc.jit.jax_modules import SEQUENCES, jax_module
-from shlo_disc.jit.shape_specs import read_shape, size_name
+from shlo_disc.jit.shape_specs import ShapeSpec, read_shape
 from shlo_disc.options import CompileOptions
 from shlo_disc.pipeline import compile_program
 from shlo_disc.targets import default_target, target_named
@@ -113,19 +114,44 @@ def _specs(shapes: Any, scope: Any) -> tuple[Any, ...]:
     """JAX's types of all positional arguments."""
     jax = jax_module()
     if isinstance(shapes, str):
-        return tuple(_read_types(shapes, scope, "args"))
+        return tuple(_symbolic(_read_types(shapes, "args"), scope))
     if not isinstance(shapes, SEQUENCES):
         raise ShloDiscError(
             f"found shapes of type {type(shapes).__name__}, expected a text such as 'f32[b, 256], i32[b]', "
             "or a tuple with a pytree for each argument"
         )
     flat, tree = jax.tree_util.tree_flatten_with_path(tuple(shapes))
-    return tree.unflatten([_spec(leaf, scope, jax.tree_util.keystr(path)) for path, leaf in flat])
+    return tree.unflatten(_symbolic([_leaf(leaf, jax.tree_util.keystr(path)) for path, leaf in flat], scope))
 
 
-def _spec(leaf: Any, scope: Any, place: str) -> Any:
+@dataclass(frozen=True, slots=True)
+class _ArrayType:
+    """The type of an array; `place`: of the argument, for sizes without a name."""
+
+    dtype: Any
+    shape: ShapeSpec
+    place: str
+
+
+def _symbolic(types: Sequence[Any], scope: Any) -> list[Any]:
+    """JAX's types, with sizes of one scope; those that are JAX's already stay."""
+    jax, export = jax_module(), jax_module("jax.export")
+    used = {name for one in types if isinstance(one, _ArrayType) for name in one.shape.names}
+    found = list[Any]()
+    for one in types:
+        if not isinstance(one, _ArrayType):
+            found.append(one)
+            continue
+        sizes = one.shape.resolve(len(one.shape.dims), one.place, used)
+        used |= {each.name for size in sizes for each in size.symbols()}
+        shape = export.symbolic_shape(", ".join(map(str, sizes)), scope=scope) if sizes else ()
+        found.append(jax.ShapeDtypeStruct(tuple(shape), one.dtype))
+    return found
+
+
+def _leaf(leaf: Any, place: str) -> Any:
     if isinstance(leaf, str):
-        found = _read_types(leaf, scope, place)
+        found = _read_types(leaf, f"args{place}")
         if len(found) != 1:
             raise ShloDiscError(f"shapes{place}: found {leaf!r}, expected one type such as 'f32[b, 256]'")
         return found[0]
@@ -137,12 +163,11 @@ def _spec(leaf: Any, scope: Any, place: str) -> Any:
     )
 
 
-def _read_types(text: str, scope: Any, place: str) -> list[Any]:
+def _read_types(text: str, place: str) -> list[_ArrayType]:
     """Types separated by commas: `f32[b, s]`, with commas or spaces between sizes."""
-    jax, export = jax_module(), jax_module("jax.export")
     source = Source("shapes", text)
-    found, at = list[Any](), 0
-    while at < len(text) or not found:
+    found, at = list[_ArrayType](), 0
+    while at < len(text):
         match = _TYPE.match(text, at)
         if match is None or (match.end() < len(text) and text[match.end()] != ","):
             end = len(text) if match is None else match.end() + 1
@@ -150,15 +175,14 @@ def _read_types(text: str, scope: Any, place: str) -> list[Any]:
                 f"found '{text[at:].strip()}', expected types such as f32[b, s, 256], separated by commas",
                 Span(source, at, max(end, at + 1)),
             )
-        dims = read_shape(match["shape"].replace(",", " "))
-        if dims.variadic is not None:
+        shape = read_shape(match["shape"].replace(",", " "))
+        if shape.variadic is not None:
             raise ParseError(
                 "expected a fixed number of sizes where a program is compiled ahead of calls",
                 Span(source, *match.span()),
             )
-        sizes = dims.resolve(len(dims.dims), size_name(f"{place}_{len(found)}", 0))
-        shape = export.symbolic_shape(", ".join(map(str, sizes)), scope=scope) if sizes else ()
-        found.append(jax.ShapeDtypeStruct(tuple(shape), _dtype(match["dtype"], Span(source, *match.span("dtype")))))
+        dtype = _dtype(match["dtype"], Span(source, *match.span("dtype")))
+        found.append(_ArrayType(dtype, shape, f"{place}_{len(found)}"))
         at = match.end() + 1
     return found
 

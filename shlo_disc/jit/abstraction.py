@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
@@ -84,6 +85,11 @@ class Abstraction:
 def size_name(place: str, axis: int) -> str:
     """A name for a size that has none: `args[0]['x']`, axis 1 gives `args_0_x_1`."""
     return f"{re.sub(r'[^0-9A-Za-z]+', '_', place).strip('_') or 'size'}_{axis}"
+
+
+def unused(name: str, used: Container[str]) -> str:
+    """A name like this one that is not used."""
+    return next(one for one in itertools.chain([name], (f"{name}_{k}" for k in itertools.count())) if one not in used)
 
 
 def fixed(shapes: Shapes) -> Abstraction:
@@ -172,20 +178,14 @@ class SizeHistory:
                 group = self._groups[place]
                 if group not in named:
                     found_relation = _relation(bases, columns[place]) if related else None
-                    named[group] = found_relation or symbol(_unused(size_name(name, axis), used))
+                    named[group] = found_relation or symbol(unused(size_name(name, axis), used))
+                    used |= {one.name for one in named[group].symbols()}
                     if found_relation is None:
                         bases.append((named[group], columns[place]))
                 dims.append(named[group])
             at += len(shape)
             found.append(tuple(dims) if declared is None else declared)
         return Abstraction(tuple(found))
-
-
-def _unused(name: str, used: set[str]) -> str:
-    """A name that is not used yet, and from now on is."""
-    found = next(one for one in (name, *[f"{name}_{k}" for k in range(len(used))]) if one not in used)
-    used.add(found)
-    return found
 
 
 def _relation(bases: Sequence[tuple[Dim, tuple[int, ...]]], sizes: tuple[int, ...]) -> Dim | None:

@@ -99,9 +99,25 @@ class Parameters:
         kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         return [name for name, one in self.signature.parameters.items() if one.kind in kinds]
 
+    @cached_property
+    def _by_keyword(self) -> list[str]:
+        """The names of the positional parameters; "" for those that have no keyword."""
+        if self.signature is None:
+            return []
+        kinds = self.signature.parameters
+        return ["" if kinds[name].kind is inspect.Parameter.POSITIONAL_ONLY else name for name in self.positional]
+
+    @cached_property
+    def annotations(self) -> Mapping[str, object]:
+        """The annotations of the parameters: texts are evaluated, unless one of them has no meaning at run time."""
+        try:
+            return inspect.get_annotations(self.fun, eval_str=True)
+        except Exception:  # noqa: BLE001  an annotation may be any expression
+            return {} if self.signature is None else {k: p.annotation for k, p in self.signature.parameters.items()}
+
     def positional_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The same call, with keywords of the next positional parameters as positional arguments."""
-        names = self.positional[len(args) : len(args) + len(kwargs)]
+        names = self._by_keyword[len(args) : len(args) + len(kwargs)]
         more = [kwargs[name] for name in names if name in kwargs]
         if not more or [name for name in names if name in kwargs] != names[: len(more)]:
             return args, kwargs

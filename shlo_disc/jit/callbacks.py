@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import threading
 import traceback
+import weakref
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -28,21 +29,34 @@ _numbers = itertools.count(1)
 
 
 class _LoweringThread(threading.local):
-    is_lowering = False
+    numbers: list[int] | None = None  # of the callbacks of the function that is lowered
 
 
 _state = _LoweringThread()
 
 
 @contextmanager
-def callbacks_as_custom_calls() -> Generator[None]:
+def callbacks_as_custom_calls() -> Generator[Callbacks]:
     """While this thread lowers a function, let its callbacks be custom calls of `TARGET`."""
     _watch_callbacks()
-    before, _state.is_lowering = _state.is_lowering, True
+    numbers = list[int]()
+    before, _state.numbers = _state.numbers, numbers
     try:
-        yield
+        yield Callbacks(numbers)
     finally:
-        _state.is_lowering = before
+        _state.numbers = before
+
+
+class Callbacks:
+    """The callbacks of a program. They are forgotten when this dies, so it has to live as long as the program."""
+
+    def __init__(self, numbers: list[int]) -> None:
+        weakref.finalize(self, _forget, numbers)
+
+
+def _forget(numbers: list[int]) -> None:
+    for number in numbers:
+        _functions.pop(number, None)
 
 
 @lru_cache(maxsize=1)
@@ -53,11 +67,12 @@ def _watch_callbacks() -> None:
     original = module.emit_python_callback
 
     def emit(ctx: Any, callback: Callable[..., Any], token: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-        if not _state.is_lowering or token is not None or tuple(ctx.module_context.platforms) != (HOST,):
+        if _state.numbers is None or token is not None or tuple(ctx.module_context.platforms) != (HOST,):
             return original(ctx, callback, token, *args, **kwargs)
         operands, given, results = args
         number = next(_numbers)
         _functions[number] = callback
+        _state.numbers.append(number)
         rule = jax_module("jax").ffi.ffi_lowering(TARGET, has_side_effect=kwargs["has_side_effect"])
         lowered = ctx.replace(avals_in=list(given), avals_out=list(results))
         # Libraries add the third result, which has to stay alive, to this list: here that is nothing.

@@ -38,7 +38,7 @@ class TraceCompiler:
         started = time.perf_counter()
         trace = program.trace
         try:
-            with tracing(), callbacks_as_custom_calls():
+            with tracing(), callbacks_as_custom_calls() as callbacks:
                 checks = [export.DisabledSafetyCheck.custom_call(CALLBACK)]
                 make = export.export(trace.jitted, platforms=(self._target.platform,), disabled_checks=checks)
                 exported = make(*trace.specs)
@@ -52,9 +52,10 @@ class TraceCompiler:
         likely = tuple([(name, tuple(values)) for name, values in self._likely.items() if name in known])
         hints = Hints(likely=likely, allows_empty=True)
         own = tuple(names) if len(names) == len(trace.specs) and program.is_original else None
-        runnable = compile_for(self._backend, exported, self._options, hints=hints, names=own).executable
+        runnable: Any = compile_for(self._backend, exported, self._options, hints=hints, names=own).executable
         if runnable.entry is not None:
             runnable.entry.return_jax([bool(aval.weak_type) for aval in trace.jaxpr.out_avals])
+        runnable.owned = callbacks  # copies of the program with bound arguments have it, too
         took = time.perf_counter() - started
         self.seconds.append((f"{program.name} for {trace.abstraction}", took))
         log.info("%s for %s: compiled in %.2f s", program.name, trace.abstraction, took)

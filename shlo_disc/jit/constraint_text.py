@@ -23,16 +23,19 @@ def names_in(constraint: str) -> frozenset[str]:
     return frozenset(_NAME.findall(constraint)) - RESERVED
 
 
-def keeps(constraint: str, values: Mapping[str, int]) -> bool:
-    """Whether sizes keep a constraint. Raises `ParseError`.
+def first_broken(constraints: Sequence[str], values: Mapping[str, int]) -> str | None:
+    """The first constraint that sizes do not keep. Raises `ParseError`, also for a name without value.
 
-    >>> keeps("b % 8 == 0", {"b": 16}), keeps("b >= 9", {"b": 8})
-    (True, False)
+    >>> first_broken(["b >= 9", "b == 8*k"], {"b": 16}), first_broken(["b >= 9", "b == 8*k"], {"b": 12})
+    (None, 'b == 8*k')
     """
-    (one,) = read_constraints([constraint], {name: const(value) for name, value in values.items()})
-    difference = (one.assumption.lhs - one.assumption.rhs).constant
-    assert difference is not None, "all names have values"
-    return _HOLDS[one.assumption.relation.value](difference, 0)
+    found = read_constraints(constraints, {name: const(value) for name, value in values.items()})
+    for text, one in zip(constraints, found, strict=True):
+        difference = (one.assumption.lhs - one.assumption.rhs).constant
+        assert difference is not None, "all names have values"
+        if not _HOLDS[one.assumption.relation.value](difference, 0):
+            return text
+    return None
 
 
 def for_jax(constraints: Sequence[str]) -> list[str]:

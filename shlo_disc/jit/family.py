@@ -21,7 +21,7 @@ from shlo_disc.compiled import Compiled
 from shlo_disc.diagnostics import RuntimeShapeError
 from shlo_disc.expr.dim import Dim
 from shlo_disc.jit.abstraction import Abstraction, Shapes, SizeHistory, Sizes, fixed
-from shlo_disc.jit.constraint_text import keeps, names_in
+from shlo_disc.jit.constraint_text import first_broken, names_in
 from shlo_disc.jit.leaves import LeafType
 from shlo_disc.jit.program import TracedProgram
 from shlo_disc.jit.same_trace import same_trace
@@ -57,8 +57,8 @@ class SizeVariant:
 class CallStructure:
     """What all calls of a family have in common: the function on flat arrays, and the types of these.
 
-    `names` are those of the leaves; `declared` their shapes as far as they are declared. `compile` makes a program that
-    is traced callable.
+    `names` are those of the leaves; `declared` their shapes as far as they are declared. `constraints` are on declared
+    sizes, and on names that they define. `compile` makes a program that is traced callable.
     """
 
     name: str
@@ -78,18 +78,20 @@ class Family:
         self.variants = list[SizeVariant]()
         self._served = dict[Shapes, SizeVariant]()
         self._history = SizeHistory(structure.names, structure.declared)
+        self._declared_names = {one.name for dims in structure.declared for dim in dims or () for one in dim.symbols()}
         self._lock = threading.RLock()
         self._concrete = dict[Shapes, Trace]()
 
     @property
     def signatures(self) -> int:
         """How many different shapes were served."""
-        return len(self._served)
+        return sum(one.signatures for one in self.variants)
 
     def variant(self, shapes: Shapes) -> SizeVariant:
         """The program that serves a call; it is traced if there is none. Raises the function's own errors."""
         if (found := self._served.get(shapes)) is not None:
             return found
+        self._check_declared(shapes)
         with self._lock:
             found = self._served.get(shapes) or self._find(shapes) or self._new(shapes)
             found.signatures += 1
@@ -108,16 +110,17 @@ class Family:
             return False
         broken = found.broken(sizes)
         variant.compared += bool(broken)
-        return self._is_valid(found, sizes, shapes)
+        return self._is_valid(variant.program, sizes, shapes)
 
-    def _is_valid(self, found: Trace, sizes: Sizes, shapes: Shapes) -> bool:
+    def _is_valid(self, program: TracedProgram, sizes: Sizes, shapes: Shapes) -> bool:
         """Whether a symbolic trace is what a trace at the very sizes would be."""
+        found = program.trace
         broken = found.broken(sizes)
         if not broken:
             return True
         concrete = self._concrete_trace(shapes)
         if all(one.by_library for one in broken):
-            return found.result_types(sizes) == concrete.result_types({})
+            return found.result_types(sizes) == concrete.result_types({}) and program.accepts(sizes)
         return same_trace(found.jaxpr, sizes, concrete.jaxpr)
 
     def _concrete_trace(self, shapes: Shapes) -> Trace:
@@ -129,12 +132,11 @@ class Family:
 
     def _trace(self, shapes: Abstraction, seen: Sequence[Sizes] = ()) -> Trace:
         one = self.structure
-        names = set(shapes.names)
-        constraints = [text for text in one.constraints if names_in(text) <= names]
+        pinned = self._declared_names - set(shapes.names)
+        constraints = [text for text in one.constraints if not names_in(text) & pinned]
         return trace(one.flat(), one.types, shapes, constraints, seen)
 
     def _new(self, shapes: Shapes) -> SizeVariant:
-        self._check_declared(shapes)
         learned = copy(self._history)
         learned.add(shapes)
         started = time.perf_counter()
@@ -168,10 +170,9 @@ class Family:
         if sizes is None:
             raise RuntimeShapeError(_misfit(self.structure, shapes, found))
         values = {one.name: size for one, size in sizes.items()}
-        for text in self.structure.constraints:
-            if names_in(text) <= values.keys() and not keeps(text, values):
-                known = ", ".join(f"{name} = {values[name]}" for name in sorted(names_in(text)))
-                raise RuntimeShapeError(f"{self.structure.name}: found {known}, expected {text}")
+        if (text := first_broken(self.structure.constraints, values)) is not None:
+            known = ", ".join(f"{name} = {values[name]}" for name in sorted(names_in(text) & values.keys() or values))
+            raise RuntimeShapeError(f"{self.structure.name}: found {known}, expected {text}")
 
     def _traced(self, learned: SizeHistory, shapes: Shapes) -> tuple[Trace, str, tuple[str, ...]]:
         """Trace for the widest shapes that JAX can trace and this call fits; why, and which sizes are pinned."""
@@ -208,7 +209,7 @@ class Family:
             found = self._trace(wanted, seen)
         except Untraceable as error:
             return error
-        if self._is_valid(found, sizes, shapes):
+        if self._is_valid(self._program(found), sizes, shapes):
             return found
         return Untraceable(ValueError("at these sizes the function takes another path than at others"))
 

@@ -16,7 +16,8 @@ from shlo_disc.exported import Signature
 from shlo_disc.jit import primitive
 from shlo_disc.jit.arguments import Call, Parameters
 from shlo_disc.jit.compiling import TraceCompiler
-from shlo_disc.jit.declared import declared_shapes, read_declaration
+from shlo_disc.jit.constraint_text import names_in
+from shlo_disc.jit.declared import declared_names, declared_shapes, read_declaration
 from shlo_disc.jit.donation import delete_donated, donated_leaves, warn_of_unusable
 from shlo_disc.jit.family import CallStructure, Family, SizeVariant
 from shlo_disc.jit.flat import FlatFunction
@@ -91,7 +92,9 @@ def jit(  # noqa: PLR0913  the parameters of `jax.jit`, and what is known of siz
     parameters = Parameters(fun, static_argnums, static_argnames, donate_argnums, donate_argnames, for_xla)
     hints = read_hints(constraints, likely, ())
     compiler = TraceCompiler(device, options, dict(hints.likely))
-    return JitFunction(fun, parameters, read_declaration(shapes, parameters), hints.constraints, compiler, fallback)
+    return JitFunction(
+        fun, parameters, read_declaration(shapes, parameters, hints), hints.constraints, compiler, fallback
+    )
 
 
 def _check_choices(fallback: str, for_xla: Mapping[str, Any]) -> None:
@@ -215,7 +218,7 @@ class JitFunction:
 
     clear_cache = clear
 
-    @property
+    @functools.cached_property
     def _jax(self) -> Any:
         return self._parameters.jax_jit()
 
@@ -305,13 +308,17 @@ class JitFunction:
         if (found := self._served.get(call.key)) is None:
             names = self._parameters.leaf_names(call)
             flat = FlatFunction(self._fun, self._parameters, call)
+            declared = declared_shapes(self._declaration, self._parameters, call, names)
+            absent = declared_names(self._declaration) - {
+                x.name for dims in declared for d in dims or () for x in d.symbols()
+            }
             structure = CallStructure(
                 name=self._parameters.name,
                 flat=flat.new,
                 types=call.types,
                 names=names,
-                declared=declared_shapes(self._declaration, self._parameters, call, names),
-                constraints=self._constraints,
+                declared=declared,
+                constraints=[text for text in self._constraints if not names_in(text) & absent],
                 compile=functools.partial(self._compiler.runnable, names=names),
             )
             donated = donated_leaves(call, self._parameters.donated_positions, self._parameters.donated_names)

@@ -31,11 +31,13 @@ from shlo_disc.jit.same_trace import same_trace
 from shlo_disc.jit.tracing import Trace, retraced, sizes_in_scope
 from shlo_disc.runtime.interop import to_jax
 from shlo_disc.runtime.partitions import Runnable
+from shlo_disc.runtime.xla.programs import takes_shapes
 
 Mask: TypeAlias = "tuple[bool, ...]"
 Compile: TypeAlias = "Callable[[TracedProgram], Runnable]"
 At: TypeAlias = "Callable[[Sizes], TracedProgram]"
 Shapes: TypeAlias = "Sequence[Sequence[int]]"
+_CHOICES_KEPT = 4096
 _Derived = TypeVar("_Derived", "Linearized", "TracedProgram")
 
 
@@ -74,6 +76,7 @@ class TracedProgram:
         self._compile = compile_
         self._lock = threading.RLock()
         self._derived = dict[object, Any]()
+        self._chosen = dict[object, Any]()  # which derived program serves which sizes
 
     def __repr__(self) -> str:
         return self.name
@@ -85,11 +88,6 @@ class TracedProgram:
             if (found := self.__dict__.get("runnable")) is not None:
                 return found
             return self._compile(self)
-
-    @property
-    def is_compiled(self) -> bool:
-        """Whether it was run."""
-        return "runnable" in self.__dict__
 
     def sizes(self, shapes: Shapes) -> Sizes:
         """The values of its symbols in a call. The call must fit."""
@@ -103,6 +101,11 @@ class TracedProgram:
     def result_types(self, shapes: Shapes) -> list[tuple[tuple[int, ...], Any, bool]]:
         """Shapes, dtypes and weak types of the results of a call."""
         return self.trace.result_types(self.sizes(shapes))
+
+    def accepts(self, sizes: Sizes) -> bool:
+        """Whether the compiled program takes these sizes: its ops may demand more of them than JAX's trace says."""
+        shapes = self.trace.abstraction.shapes
+        return takes_shapes(self.runnable, [tuple([dim.evaluate(sizes) for dim in dims]) for dims in shapes])
 
     def run(self, arrays: Sequence[Any]) -> list[Any]:
         """Run the compiled program. Returns arrays of JAX, with the weak types that the function's results have."""
@@ -185,7 +188,13 @@ class TracedProgram:
         if not sizes:
             return self._once(key, symbolic)
         found: _Derived | Exception = self._once(key, lambda: _attempt(symbolic))
-        return self._once((key, frozenset(sizes.items())), lambda: self._choose(sizes, key, found, fixed))
+        with self._lock:
+            if len(self._chosen) >= _CHOICES_KEPT:
+                self._chosen.clear()
+            place = key, frozenset(sizes.items())
+            if place not in self._chosen:
+                self._chosen[place] = self._choose(sizes, key, found, fixed)
+            return self._chosen[place]
 
     def _choose(
         self, sizes: Sizes, key: object, found: _Derived | Exception, fixed: Callable[[], _Derived]
@@ -209,6 +218,7 @@ class TracedProgram:
         pairs = [(one.trace, other.trace) for one, other in zip(programs, others, strict=True)]
         if all(one.by_library for one in broken):
             is_valid = all(results_agree(one.result_types(sizes), other.result_types({})) for one, other in pairs)
+            is_valid = is_valid and (not broken or all(one.accepts(sizes) for one in programs))
         else:
             is_valid = all(same_trace(one.jaxpr, sizes, other.jaxpr) for one, other in pairs)
         return found if is_valid else right

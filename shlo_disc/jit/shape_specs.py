@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from shlo_disc.diagnostics import ArgumentTypeError, ParseError, Source, Span
 from shlo_disc.expr.dim import Dim, const, symbol
-from shlo_disc.jit.abstraction import size_name
+from shlo_disc.jit.abstraction import size_name, unused
 
 RESERVED = frozenset({"floordiv", "mod", "max", "min", "non_negative"})  # functions in JAX's language of sizes
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -32,10 +32,10 @@ class ShapeSpec:
     variadic: int | None = None
     name: str = ""
 
-    def resolve(self, rank: int, place: str) -> tuple[Dim, ...]:
+    def resolve(self, rank: int, place: str, used: Container[str] = ()) -> tuple[Dim, ...]:
         """The sizes of an array of a rank. `place`: its name, for messages and for sizes without a name.
 
-        Raises `ArgumentTypeError` if there is no shape of this rank.
+        Names for these are none of those that are `used`. Raises `ArgumentTypeError` if there is no shape of this rank.
         """
         dims = list(self.dims)
         if self.variadic is not None:
@@ -46,7 +46,14 @@ class ShapeSpec:
             dims[self.variadic : self.variadic] = new
         if len(dims) != rank:
             raise ArgumentTypeError(f"{place}: found rank {rank}, expected {len(dims)}: '{self.text}'")
-        return tuple([symbol(size_name(place, axis)) if dim is None else dim for axis, dim in enumerate(dims)])
+        return tuple(
+            [symbol(unused(size_name(place, axis), used)) if dim is None else dim for axis, dim in enumerate(dims)]
+        )
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of sizes, without those that `*name` stands for."""
+        return frozenset(one.name for dim in self.dims if dim is not None for one in dim.symbols())
 
 
 def read_shape(text: str) -> ShapeSpec:
@@ -120,8 +127,3 @@ def _checked(name: str, span: Span) -> str:
     if not _NAME.fullmatch(name) or name in RESERVED:
         raise ParseError(f"found '{name}', expected the name of a size", span)
     return name
-
-
-def unnamed(specs: Sequence[ShapeSpec | None]) -> bool:
-    """Whether no shape is declared."""
-    return all(one is None for one in specs)

@@ -15,7 +15,7 @@ from typing import Any
 from shlo_disc.expr.dim import Dim, const, symbol
 from shlo_disc.jit.abstraction import Abstraction, Sizes
 from shlo_disc.jit.comparisons import SizeAssumption, assumptions_of
-from shlo_disc.jit.constraint_text import for_jax, keeps, names_in
+from shlo_disc.jit.constraint_text import first_broken, for_jax
 from shlo_disc.jit.jax_modules import SEQUENCES, jax_module, without_mesh
 from shlo_disc.jit.leaves import LeafType
 from shlo_disc.legalize.constraints import read_size
@@ -56,7 +56,7 @@ class Trace:
     def allows(self, sizes: Sizes) -> bool:
         """Whether the sizes keep all constraints that the trace needs."""
         values = _named(sizes)
-        return all(keeps(text, values) for text in self.constraints if names_in(text) <= values.keys())
+        return first_broken(self.constraints, values) is None
 
 
 class FunctionError(Exception):
@@ -219,8 +219,9 @@ def _wanted(error: Exception, seen: Sequence[Sizes]) -> str | None:
         }[sign]
     elif found := _REMAINDER.search(text):
         candidates = [f"{found[1]} == 0"]
-    kept = [one for one in candidates if keeps(one, _named(seen[0]))]
-    return next((one for one in kept if all(keeps(one, _named(sizes)) for sizes in seen)), next(iter(kept), None))
+    kept = [one for one in candidates if first_broken([one], _named(seen[0])) is None]
+    agreed = [one for one in kept if all(first_broken([one], _named(sizes)) is None for sizes in seen)]
+    return next(iter([*agreed, *kept]), None)
 
 
 def _named(sizes: Sizes) -> dict[str, int]:

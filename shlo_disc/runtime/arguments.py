@@ -126,14 +126,11 @@ def check_sizes(artifact: Artifact, shapes: Mapping[int, tuple[int, ...]], bound
 
 def _how_to_make_dynamic(argument: Argument, axis: int) -> str:
     """How to get a program that takes any size here, in place of one whose sizes are all fixed."""
-    line = "\n  help: all sizes of this program are fixed; "
-    if not argument.name.startswith(("args", "kwargs")):  # an argument of a text
-        return f"{line}write ? in the types of all values that change with this one"
     shape = show_shape((*argument.shape[:axis], "b", *argument.shape[axis + 1 :]))
     return (
-        f"{line}export it with a symbolic one:\n"
-        f"    (b,) = jax.export.symbolic_shape('b')\n"
-        f"    {argument.name} = jax.ShapeDtypeStruct({shape}, {argument.dtype!r})"
+        "\n  help: all sizes of this program are fixed; export it with a symbolic one (in a text ?, in shapes= a name):"
+        "\n    (b,) = jax.export.symbolic_shape('b')"
+        f"\n    given = jax.ShapeDtypeStruct({shape}, {argument.dtype!r})  # {argument.name}"
     )
 
 

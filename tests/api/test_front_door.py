@@ -66,6 +66,19 @@ def test_sums_and_products_of_sizes(a: int, c: int, n: int) -> None:
         run(x, np.ones(a * (n + 1) + c + 1, np.float32))
 
 
+def test_sizes_without_names_share_none() -> None:
+    types = ({"a": {"b": "f32[_, 2]"}, "a_b": "f32[_, 2]"}, "f32[_]", "f32[args_1_0_0]")
+    run = shlo_disc.compile(lambda p, x, y: (p["a"]["b"].sum() + p["a_b"].sum(), x, y), shapes=types, device="cpu")
+    run(
+        {"a": {"b": np.ones((3, 2), np.float32)}, "a_b": np.ones((5, 2), np.float32)},
+        *(np.ones(n, np.float32) for n in (4, 6)),
+    )
+
+
+def test_a_function_without_arguments() -> None:
+    assert shlo_disc.compile(lambda: jnp.arange(3), shapes="", device="cpu")().tolist() == [0, 1, 2]
+
+
 def test_constraints_are_used_in_tracing_and_checked_in_calls() -> None:
     run = shlo_disc.compile(
         lambda x: x.reshape(-1, 8).sum(1), shapes="f32[b, 4]", constraints=["b == 2*k"], device="cpu"

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ import pytest
 from jax import lax
 
 import shlo_disc
+from shlo_disc import RuntimeShapeError, ShloDiscError
 from shlo_disc.jit.function import JitFunction
 from tests.jit.comparing import X, jit, same
 from tests.pipeline.exports import FAST
@@ -249,6 +251,49 @@ def test_sizes_are_learned_for_each_constant() -> None:
         for size in (3, 5, 8):
             run(np.ones(size, np.float32), n)
     assert run.report().compilations == 4
+
+
+@pytest.mark.parametrize(
+    ("declared", "message"),
+    [
+        ({"constraints": ["b >= 2"]}, "found the constraint 'b >= 2', but no size has a name"),
+        ({"shapes": "b s", "constraints": ["q >= 2"]}, "found the unknown name 'q'"),
+        ({"shapes": "b", "likely": {"q": [1]}}, "found likely values of 'q', expected a declared size: b"),
+        ({"shapes": "*b, b_0"}, "found the size 'b_0' beside '*b'"),
+    ],
+)
+def test_names_that_nothing_declares_are_refused(declared: Any, message: str) -> None:
+    with pytest.raises(ShloDiscError, match=re.escape(message)):
+        jit(lambda x, y: x + y, **declared)
+
+
+def test_constraints_on_names_that_they_define_are_checked() -> None:
+    run = jit(lambda x: x * 2, shapes="b", constraints=["b == 8*k", "k >= 2"])
+    run(np.ones(16, np.float32))
+    for size in (8, 12):
+        with pytest.raises(RuntimeShapeError, match=f"found b = {size}, expected"):
+            run(np.ones(size, np.float32))
+
+
+def test_constraints_on_sizes_that_are_numbers_are_checked() -> None:
+    run = jit(lambda x, y: x * int(x.shape[0]) + y.sum(), shapes="b, s", constraints=["s <= 2*b"])
+    run(np.ones(4, np.float32), np.ones(3, np.float32))
+    with pytest.raises(RuntimeShapeError, match=r"found b = 4, s = 9, expected s <= 2\*b"):
+        run(np.ones(4, np.float32), np.ones(9, np.float32))
+
+
+def test_sizes_without_names_share_none_with_others() -> None:
+    run = jit(lambda x, y: x.sum() + y.sum(), shapes="_, x_0")
+    for x, y in ((3, 4), (7, 9)):
+        assert run(np.ones(x, np.float32), np.ones(y, np.float32)) == x + y
+    assert run.report().compilations == 1
+
+
+def test_parameters_by_position_alone_have_no_keyword() -> None:
+    def function(x: Any, y: Any = 1, /, **more: Any) -> Any:
+        return x * y + sum(more.values())
+
+    assert jit(function)(jnp.asarray(2.0), y=jnp.asarray(3.0)) == function(2.0, y=3.0)
 
 
 def test_static_arguments_need_a_hash() -> None:

@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from shlo_disc.custom_calls import register_custom_call
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.dynamic_ops.reference import interpret
 from shlo_disc.legalize.legalize import legalize
@@ -94,6 +95,27 @@ def test_dce_drops_carries_and_results_of_branches_that_nothing_needs() -> None:
     assert {name: names(smaller)[name] for name in ("tanh", "exponential", "negate")} == {
         "tanh": 0, "exponential": 0, "negate": 1,
     }  # fmt: skip
+
+
+def test_dce_keeps_what_a_loop_without_carries_needs() -> None:
+    register_custom_call("passes_poll", np.sign)
+    made = program(
+        """%0 = stablehlo.constant dense<0.0> : tensor<f32>
+        %1 = stablehlo.reduce(%x init: %0) applies stablehlo.add across dimensions = [0, 1]
+            : (tensor<?x3xf32>, tensor<f32>) -> tensor<f32>
+        %2 = stablehlo.constant dense<0> : tensor<i32>
+        %3 = stablehlo.while(%k = %2) : tensor<i32>
+          cond {
+            %4 = stablehlo.custom_call @passes_poll(%1) {has_side_effect = true} : (tensor<f32>) -> tensor<i1>
+            stablehlo.return %4 : tensor<i1>
+          } do {
+            stablehlo.return %k : tensor<i32>
+          }
+        return %x : tensor<?x3xf32>"""
+    )
+    (loop,) = [op for op in made.body.ops if op.name == "d_while"]
+    assert not loop.results, "a carry that never changes is none"
+    assert names(DCE.run(made)) == names(made)
 
 
 def test_cse_computes_equal_things_once_also_with_bodies() -> None:

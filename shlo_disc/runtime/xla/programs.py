@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from shlo_disc.artifact import Artifact
-from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.diagnostics import RuntimeShapeError, ShloDiscError
 from shlo_disc.runtime.arguments import check_sizes, show_shape
 from shlo_disc.runtime.checks import broken, holds
 from shlo_disc.runtime.cpu.executable import CpuExecutable
@@ -63,6 +63,15 @@ def result_shapes(runnable: Runnable, shapes: Sequence[Shape]) -> tuple[Shape, .
             if not holds(check, symbols):
                 raise broken(artifact, check, symbols)
     return tuple([_result_shape(artifact, number, symbols) for number in range(len(artifact.results))])
+
+
+def takes_shapes(runnable: Runnable, shapes: Sequence[Shape]) -> bool:
+    """Whether a call may have arrays of these shapes, whose ranks are right."""
+    try:
+        result_shapes(runnable, shapes)
+    except RuntimeShapeError:
+        return False
+    return True
 
 
 def _result_shape(artifact: Artifact, number: int, symbols: Symbols) -> Shape:
