@@ -106,10 +106,10 @@ class _Package(ModuleType):
     such as what a test puts in place of a function.
     """
 
-    _functions = frozenset({"jit", "parse", "verify"})  # in the class: reloaders empty the dictionary of a module
+    _public = frozenset(_HOMES)  # in the class: reloaders empty the dictionary of a module
 
     def __setattr__(self, name: str, value: object) -> None:
-        if name not in self._functions or not isinstance(value, ModuleType):
+        if name not in self._public or not isinstance(value, ModuleType):
             super().__setattr__(name, value)
 
 

@@ -33,7 +33,9 @@ def _alike(found: Any, expected: Any, tolerance: float) -> bool:
     if jax.tree.structure(found) != jax.tree.structure(expected):
         return False
     pairs = zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True)
-    return all(one.shape == other.shape and _near(one, other, tolerance) for one, other in pairs)
+    return all(
+        (one.shape, one.dtype) == (other.shape, other.dtype) and _near(one, other, tolerance) for one, other in pairs
+    )
 
 
 def _near(found: Any, expected: Any, tolerance: float) -> bool:

@@ -213,7 +213,7 @@ def _wanders(found: Array, expected: Array, wrong: Array, runs: Sequence[Array])
     low: Array = np.maximum(ordered[0], np.where(np.equal(everyone, ordered[0]), ordered[1], -np.inf))  # of all others
     high: Array = np.minimum(ordered[-1], np.where(np.equal(everyone, ordered[-1]), ordered[-2], np.inf))
     apart: Array = np.maximum(high - low, 0)
-    reach: Array = np.add(np.where(apart > _FAR * unit, apart, _SPREAD * apart), _BESIDE * unit)
+    reach: Array = apart + _FAR * unit  # farther than noise reaches: the tails of many elements are no places
     outside: Array = np.logical_or(everyone < low - reach, everyone > high + reach)
     counts: Array = outside.reshape(len(everyone), -1).sum(axis=1)
     if (counts > 0).mean() < _OFTEN or wrong.sum() > counts.max():

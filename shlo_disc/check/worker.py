@@ -158,6 +158,7 @@ class Worker:
                 return _Answer(Stop("timeout", f"no result after {self.seconds:g} seconds: {late}"))
             return _receive(stdout, _Answer)
         except (EOFError, BrokenPipeError):
+            self._spent = self.processor_seconds  # unknown once the process is waited for
             code = process.wait()
             self._stop()
             return _Answer(Stop("crash", f"the process ended with {_spell_code(code)}{self._last_error()}"))
@@ -165,9 +166,11 @@ class Worker:
             self._stop()
             return _Answer(Stop("crash", f"the process answered with damaged data: {error}"))
         except BaseException as error:  # a late answer would be read as the answer to the next request
-            if not isinstance(error, Exception):
-                self.interrupted = interrupted()
-            self._stop()
+            try:
+                if not isinstance(error, Exception | KeyboardInterrupt):
+                    self.interrupted = interrupted()
+            finally:
+                self._stop()
             raise
 
     def _answers(self, stdout: IO[bytes], before: float) -> bool:
@@ -192,7 +195,8 @@ class Worker:
         size, grown = before, True
         while time.monotonic() < end and (grown or size == before):  # until it has grown, and does no more
             time.sleep(0.1)
-            grown, size = self._errors.seek(0, os.SEEK_END) > size, self._errors.seek(0, os.SEEK_END)
+            last, size = size, self._errors.seek(0, os.SEEK_END)
+            grown = size > last
         self._errors.seek(before)
         return self._errors.read().decode(errors="replace")
 

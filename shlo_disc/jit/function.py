@@ -92,9 +92,8 @@ def jit(  # noqa: PLR0913  the parameters of `jax.jit`, and what is known of siz
     parameters = Parameters(fun, static_argnums, static_argnames, donate_argnums, donate_argnames, for_xla)
     hints = read_hints(constraints, likely, ())
     compiler = TraceCompiler(device, options, dict(hints.likely))
-    return JitFunction(
-        fun, parameters, read_declaration(shapes, parameters, hints), hints.constraints, compiler, fallback
-    )
+    declared = read_declaration(shapes, parameters, hints)
+    return JitFunction(fun, parameters, declared, hints.constraints, compiler, fallback)
 
 
 def _check_choices(fallback: str, for_xla: Mapping[str, Any]) -> None:

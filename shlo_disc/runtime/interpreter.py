@@ -81,7 +81,7 @@ def _numpy_table() -> Any:
 def teach_jax(library: ctypes.PyDLL, kind: type) -> None:
     """Pass to the runtime library how JAX arrays are made. `kind` is their type."""
     put, _, sharding, devices = jax_put()
-    known = (kind, put, sharding, devices, False, True, ("enable_x64",), sys.intern("weak_type"))
+    known = (kind, put, sharding, devices, False, True, ("enable_x64",), sys.intern("weak_type"), False)
     _taught.append(known)
     library.shlo_know_jax((c_void_p * len(known))(*map(id, known)))
 

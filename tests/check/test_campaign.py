@@ -33,6 +33,14 @@ def test_a_process_that_ends_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
             )
 
 
+def test_the_time_of_a_process_that_ended_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    computes = "import os, time\nwhile time.process_time() < 0.5: pass\nos._exit(3)"
+    monkeypatch.setattr(worker, "COMMAND", computes)
+    with worker.Worker(TARGET, 60) as other:
+        other.run("compiled", parse("func.func @main() { return }"), ())
+        assert other.processor_seconds > 0.3
+
+
 def test_an_interrupted_request_has_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """A campaign whose patience ended took the answers to one program for those to the next, or waited for ever."""
 

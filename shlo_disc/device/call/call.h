@@ -60,7 +60,7 @@ struct ShloEntry {
   const int64_t* bound_bytes;  // of each argument; 0 if it is not bound
   int64_t is_steady;  // the time of a call depends on its sizes alone
   int64_t of_jax;     // results are JAX arrays even if no argument is
-  int64_t no_weak;    // JAX arrays of weak types are none of the program's arguments
+  int64_t no_weak;    // calls with JAX arrays of weak types are left to Python
   // Null unless the program calls Python functions. `host_call`: an extra parameter of `run`. `begin`: takes the owners
   // of the call's memory and returns its session. `fail`: raises the error that ended a session.
   void* host_call;
@@ -76,8 +76,10 @@ struct ShloSignature {  // how the pytrees of a call map to arguments
   const ShloTree* out;
 };
 
-struct ShloJax {  // batched_device_put(aval, sharding, [array], devices, committed, enable_x64=True)
-  ShloObject *array_type, *put, *sharding, *devices, *committed, *enable_x64, *keywords, *weak_type;
+// batched_device_put(aval, sharding, [array], devices, committed, enable_x64=True); `strong`: what `array.weak_type` is
+// for ordinary types.
+struct ShloJax {
+  ShloObject *array_type, *put, *sharding, *devices, *committed, *enable_x64, *keywords, *weak_type, *strong;
 };
 
 }  // extern "C"
@@ -129,9 +131,9 @@ struct Call {
 // Whether JAX lets the array's type give way to others in arithmetic, as that of a Python number.
 bool is_weak(ShloObject* array) {
   ShloObject* found = python.get_attribute(array, jax.weak_type);
-  if (found == nullptr) return python.clear_error(), true;
+  if (found == nullptr) return python.clear_error(), true;  // not known: Python decides
   python.decrease(found);  // True or False, which live on
-  return found != jax.committed;  // which is False
+  return found != jax.strong;
 }
 
 // Blocks until JAX has computed the array; holding the buffer keeps it alive, even if it is deleted or donated.

@@ -672,7 +672,8 @@ void give_zeros(Memory<E>& memory, int64_t first, int64_t last, int64_t feature,
                 void* context) {
   constexpr int64_t ROWS = Memory<E>::ROWS;
   __builtin_memset(memory.tile, 0, sizeof memory.tile);
-  for (; first < last; first += ROWS) epilogue(context, memory.tile, COLUMNS, first, smallest(ROWS, last - first), feature, columns);
+  for (; first < last; first += ROWS)
+    epilogue(context, memory.tile, COLUMNS, first, smallest(ROWS, last - first), feature, columns);
 }
 
 // Ungrouped convolutions are compiled separately: the kernels of narrow groups are most of the code.
