@@ -54,6 +54,11 @@ class Callbacks:
         weakref.finalize(self, _forget, numbers)
 
 
+def count() -> int:
+    """How many callbacks programs may call."""
+    return len(_functions)
+
+
 def _forget(numbers: list[int]) -> None:
     for number in numbers:
         _functions.pop(number, None)

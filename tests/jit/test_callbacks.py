@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import mlir
 
 import shlo_disc
+from shlo_disc.jit import callbacks
 
 
 def sort_outside(x: Any) -> Any:
@@ -115,3 +117,21 @@ def test_primitives_of_libraries_that_emit_callbacks() -> None:
     run = shlo_disc.jit(lambda x: primitive.bind(x) * 2)
     for size in (2, 3):
         np.testing.assert_array_equal(run(np.ones(size, np.float32)), np.full(size, 4.0))
+
+
+def test_callbacks_are_forgotten_with_their_program() -> None:
+    gc.collect()
+    before = callbacks.count()
+    run = shlo_disc.jit(sort_outside)
+    bound = None
+    for size in (3, 4):
+        run(np.ones(size, np.float32))
+        bound = bound or run.compiled.bind(np.ones(size, np.float32))
+    assert callbacks.count() > before
+    run.clear()
+    gc.collect()
+    assert bound is not None
+    np.testing.assert_array_equal(bound(), np.full(3, 2, np.float32))  # a bound program keeps its own
+    del bound
+    gc.collect()
+    assert callbacks.count() == before
