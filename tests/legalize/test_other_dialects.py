@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import shlo_disc
 from shlo_disc.diagnostics import CompileError, UnsupportedOpError
 from shlo_disc.dialects.other.integers import BINARY, INDEX_BINARY, PREDICATES
 from shlo_disc.dynamic_ops.reference import interpret
@@ -290,6 +291,33 @@ def test_elements_of_shapes_and_tensors() -> None:
     for i in (0, 1):
         found = run(text, np.zeros((3, 4), np.float32), given, np.int64(i))
         assert found == [4, 3 + i, 4, 1, 6, 5 + i, 11 + 3 * i, 13, 5 + i]
+
+
+CASES = """func.func @main(%which: tensor<i32>, %t: tensor<2xindex>, %s: tensor<2xindex>) -> (tensor<i64>, index) {
+  %0 = "stablehlo.case"(%which) ({
+    %1 = shape.num_elements %t : tensor<2xindex> -> index
+    %2 = arith.index_cast %1 : index to i64
+    %3 = tensor.from_elements %2 : tensor<i64>
+    stablehlo.return %3 : tensor<i64>
+  }, {
+    %1 = shape.num_elements %t : tensor<2xindex> -> index
+    %2 = shape.num_elements %s : tensor<2xindex> -> index
+    %3 = arith.addi %1, %2 : index
+    %4 = arith.index_cast %3 : index to i64
+    %5 = tensor.from_elements %4 : tensor<i64>
+    stablehlo.return %5 : tensor<i64>
+  }) : (tensor<i32>) -> tensor<i64>
+  %1 = shape.num_elements %s : tensor<2xindex> -> index
+  return %0, %1 : tensor<i64>, index
+}"""
+
+
+def test_regions_count_the_elements_of_one_shape_each_on_its_own() -> None:
+    compiled = shlo_disc.compile(CASES, device="cpu")
+    t, s = np.array([3, 4]), np.array([5, 7])
+    for which, wanted in enumerate((12, 12 + 35)):
+        assert run(CASES, np.int32(which), t, s) == [wanted, 35]
+        assert [int(x) for x in compiled(np.int32(which), t, s)] == [wanted, 35]
 
 
 ASSUMED = """func.func @main(%x: tensor<?xf32>, %y: tensor<?x3xf32>) -> tensor<?xf32> {

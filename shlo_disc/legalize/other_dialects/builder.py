@@ -133,15 +133,13 @@ class StableHloBuilder:
         return found
 
     def extents(self, shape: ir.Value) -> tuple[ir.Value, ...]:
-        """The sizes of a shape whose rank is known."""
+        """The sizes of a shape whose rank is known; the slices are of the current block, no other may use them."""
         if (known := self.elements.get(shape)) is not None:
             return known
         (rank,) = self.type(shape).shape
         if rank is None:
             raise self.unsupported("of a shape whose rank is not known")
-        found = tuple([self.element(shape, (self.constant(k),)) for k in range(rank)])
-        self.elements[shape] = found
-        return found
+        return tuple([self.element(shape, (self.constant(k),)) for k in range(rank)])
 
     def element(self, tensor: ir.Value, indices: Sequence[ir.Value]) -> ir.Value:
         """One element of a tensor."""
