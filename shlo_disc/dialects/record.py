@@ -69,6 +69,7 @@ _NAMES: Mapping[TypeKind, str] = {  # those of several kinds first
     TypeKind.BUFFER: "buffers",
     TypeKind.FUTURE: "futures",
     TypeKind.SCALAR: "single integers",
+    TypeKind.SCALAR_UNSIGNED: "single unsigned integers",
     TypeKind.SCALAR_FLOAT: "single floats",
     TypeKind.SHAPE: "shapes",
     TypeKind.SIZE: "sizes",
@@ -139,7 +140,7 @@ def kind_of(type_: Type) -> TypeKind:
         case FutureType():
             return TypeKind.FUTURE
         case ScalarType(dtype):
-            return TypeKind.SCALAR if dtype.is_integer or dtype.is_bool else TypeKind.SCALAR_FLOAT
+            return _kind_of_scalar(dtype)
         case OpaqueType(text):
             return _OF_SHAPE.get(text, TypeKind.OTHER)
         case _:
@@ -151,6 +152,13 @@ _OF_SHAPE: Mapping[str, TypeKind] = {
     "!shape.size": TypeKind.SIZE,
     "!shape.witness": TypeKind.WITNESS,
 }
+
+
+def _kind_of_scalar(dtype: DType) -> TypeKind:
+    if not (dtype.is_integer or dtype.is_bool):
+        return TypeKind.SCALAR_FLOAT
+    is_unsigned = dtype is not DType.INDEX and dtype.is_integer and not dtype.is_signed
+    return TypeKind.SCALAR_UNSIGNED if is_unsigned else TypeKind.SCALAR
 
 
 def _kind_of_element(element: DType | QuantizedElement) -> TypeKind:

@@ -22,6 +22,7 @@ class TypeKind(Flag):
     FUTURE = auto()
     UNRANKED = auto()  # `tensor<*xf32>`; combined with the kind of its elements
     SCALAR = auto()  # `index`, `i1`, `i64`: one integer, as other dialects compute sizes
+    SCALAR_UNSIGNED = auto()  # `ui64`
     SCALAR_FLOAT = auto()  # `f32`
     SHAPE = auto()  # `!shape.shape`
     SIZE = auto()  # `!shape.size`

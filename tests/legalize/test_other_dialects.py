@@ -238,19 +238,22 @@ def test_shapes(first: list[int], second: list[int]) -> None:
       %ei = arith.index_castui %e : i1 to index
       %n = shape.num_elements %a : !shape.shape -> !shape.size
       %ni = shape.size_to_index %n : !shape.size
+      %ea = shape.to_extent_tensor %a : !shape.shape -> tensor<?xindex>
       %r = shape.rank %b : tensor<{len(second)}xindex> -> index
       %all = shape.concat %a, %bs : !shape.shape, !shape.shape -> !shape.shape
-      %m = shape.num_elements %all : !shape.shape -> index
+      %m = shape.num_elements %all : !shape.shape -> !shape.size
+      %mn = shape.size_to_index %m : !shape.size
       %k = shape.const_shape [2, 3, 4] : !shape.shape
       %at = arith.constant -1 : index
       %head, %tail = "shape.split_at"(%k, %at) : (!shape.shape, index) -> (!shape.shape, !shape.shape)
-      %h = shape.num_elements %head : !shape.shape -> index
+      %h = shape.num_elements %head : !shape.shape -> !shape.size
+      %hi = shape.size_to_index %h : !shape.size
       %z = shape.const_size 5
       %most = shape.max %z, %n : !shape.size, !shape.size -> !shape.size
       %mi = shape.size_to_index %most : !shape.size
-      %q = shape.div %m, %mi : index, index -> index
-      %found = tensor.from_elements %ci, %ei, %ni, %r, %m, %h, %mi, %q : tensor<8xindex>
-      %s = shape.broadcast %a, %bs : !shape.shape, !shape.shape -> tensor<?xindex>
+      %q = shape.div %mn, %mi : index, index -> index
+      %found = tensor.from_elements %ci, %ei, %ni, %r, %mn, %hi, %mi, %q : tensor<8xindex>
+      %s = shape.broadcast %ea, %b : tensor<?xindex>, tensor<{len(second)}xindex> -> tensor<?xindex>
       %t = tensor.cast %s : tensor<?xindex> to tensor<{rank}xindex>
       %u = tensor.cast %t : tensor<{rank}xindex> to tensor<?xindex>
       return %found, %u : tensor<8xindex>, tensor<?xindex>
@@ -291,6 +294,22 @@ def test_elements_of_shapes_and_tensors() -> None:
     for i in (0, 1):
         found = run(text, np.zeros((3, 4), np.float32), given, np.int64(i))
         assert found == [4, 3 + i, 4, 1, 6, 5 + i, 11 + 3 * i, 13, 5 + i]
+
+
+def test_a_shape_by_itself_is_broadcastable() -> None:
+    text = """func.func @main(%x: tensor<?x4xf32>) -> (tensor<2xindex>, index) {
+      %a = shape.shape_of %x : tensor<?x4xf32> -> tensor<2xindex>
+      %b = shape.broadcast %a : tensor<2xindex> -> tensor<2xindex>
+      %c = shape.is_broadcastable %a : tensor<2xindex>
+      %d = shape.shape_eq %a : tensor<2xindex>
+      %w = shape.cstr_eq %a : tensor<2xindex>
+      shape.assuming %w {
+      }
+      %e = arith.andi %c, %d : i1
+      %f = arith.index_castui %e : i1 to index
+      return %b, %f : tensor<2xindex>, index
+    }"""
+    assert run(text, np.zeros((3, 4), np.float32)) == [3, 4, 1]
 
 
 CASES = """func.func @main(%which: tensor<i32>, %t: tensor<2xindex>, %s: tensor<2xindex>) -> (tensor<i64>, index) {
@@ -360,6 +379,11 @@ REFUSED = {
                      "op 'tensor.cast' is not supported to size 3 of dimension 0, which has size 2"),
     "a place that is computed": ('%0:2 = "shape.split_at"(%t, %i) : (tensor<2xindex>, index) -> '
                                  "(tensor<?xindex>, tensor<?xindex>)", "but at a constant from -2 to 2"),
+    "parts of other sizes": ('%0:2 = "shape.split_at"(%t, %c1) : (tensor<2xindex>, index) -> '
+                             "(tensor<1xindex>, tensor<2xindex>)",
+                             "op 'shape.split_at' is not supported with a result tensor<2xindex> that is tensor<1xi64>"),
+    "another rank": ("%0 = shape.concat %t, %t : tensor<2xindex>, tensor<2xindex> -> tensor<3xindex>",
+                     "op 'shape.concat' is not supported with a result tensor<3xindex> that is tensor<4xi64>"),
     "what i1 has not": ("%0 = arith.divsi %b, %b : i1", "op 'arith.divsi' is not supported of i1"),
     "what never holds": ("%0 = shape.const_witness false\n  shape.assuming %0 {\n  }", "it does not hold"),
     "ranks that differ": ("%k = shape.const_shape [1] : tensor<1xindex>\n"
@@ -373,6 +397,7 @@ def test_what_is_refused_names_the_op_and_its_line(case: str) -> None:
     line, message = REFUSED[case]
     text = f"""func.func @main(%x: tensor<?xf32>, %t: tensor<2xindex>, %d: tensor<?xindex>, %i: index, %b: i1) {{
   %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
   %c7 = arith.constant 7 : index
   {line}
   return
@@ -382,7 +407,7 @@ def test_what_is_refused_names_the_op_and_its_line(case: str) -> None:
     with pytest.raises(CompileError) as caught:
         legalize(module)
     assert message in str(caught.value)
-    assert caught.value.span.line == 4 + (line.count("\n") if "cast" in line else 1 if "cstr_eq" in line else 0)
+    assert caught.value.span.line == 5 + (line.count("\n") if "cast" in line else 1 if "cstr_eq" in line else 0)
 
 
 def test_shapes_do_not_pass_through_functions() -> None:

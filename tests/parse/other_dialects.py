@@ -20,6 +20,7 @@ ARGUMENTS = {
     "s": "!shape.shape",
     "z": "!shape.size",
     "w": "!shape.witness",
+    "e": "ui32",
 }
 _SHAPES = "tensor<2xindex>, tensor<2xindex>"
 
@@ -59,6 +60,8 @@ PRETTY = (
     "%0 = shape.shape_of %x : tensor<?x4xf32> -> !shape.shape",
     f"%0 = shape.broadcast %t, %t : {_SHAPES} -> tensor<2xindex>",
     '%0 = shape.broadcast %s, %t, %d {error = "no"} : !shape.shape, tensor<2xindex>, tensor<?xindex> -> !shape.shape',
+    "%0 = shape.broadcast %t : tensor<2xindex> -> tensor<2xindex>",
+    "%0 = shape.shape_eq %s : !shape.shape",
     f"%0 = shape.is_broadcastable %t, %t : {_SHAPES}",
     "%0 = shape.shape_eq %t, %s : tensor<2xindex>, !shape.shape",
     f"%0 = shape.cstr_broadcastable %t, %t : {_SHAPES}",
@@ -93,6 +96,22 @@ UNKNOWN_TO_JAXLIB = (
     "%0 = index.casts %i : index to i64",
     "%0 = index.castu %m : i32 to index",
 )
+LENIENT = {  # rules whose programs MLIR takes
+    "shape.shape_of C1",
+    "shape.broadcast C1",
+    "shape.broadcast C2",
+    "shape.concat C1",
+    "shape.concat C2",
+    "shape.concat C3",
+    "shape.to_extent_tensor C2",
+    "shape.rank C1",
+    "shape.cstr_eq",
+    "shape.const_shape",
+    "tensor.dim C3",
+    "shape.assuming C1",
+    "builtin.unrealized_conversion_cast",
+    "builtin.unrealized_conversion_cast I1",
+}
 
 
 def program(op: str) -> str:

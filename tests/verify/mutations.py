@@ -8,6 +8,8 @@ from random import Random
 from typing import TypeVar
 
 from shlo_disc.diagnostics import NOWHERE
+from shlo_disc.dialects.other.slots import SHAPE, SIZE, WITNESS
+from shlo_disc.dialects.table import OTHER_OPS
 from shlo_disc.dialects.view import numbers_of
 from shlo_disc.ir.attributes import (
     ArrayAttr,
@@ -20,7 +22,9 @@ from shlo_disc.ir.attributes import (
     FloatAttr,
     FunctionType,
     IntegerAttr,
+    OpaqueType,
     RecordAttr,
+    ScalarType,
     StringAttr,
     TensorType,
     TokenType,
@@ -34,11 +38,19 @@ from shlo_disc.parse.printer import print_module
 
 T = TypeVar("T")
 
+_DIALECTS = ("stablehlo.", "chlo.", "func.call", *OTHER_OPS)
+_ENDS = frozenset({"stablehlo.return", "shape.assuming_yield"})
 _NAMING = frozenset({"callee", "decomposition", "called_computations"})
 SMALL = 64  # elements of literals that are changed
 DTYPES = (
     *(DType.I1, DType.I4, DType.I8, DType.I32, DType.I64, DType.UI8, DType.UI32),
     *(DType.F8E4M3FN, DType.F16, DType.BF16, DType.F32, DType.F64, DType.C64, DType.C128),
+)
+
+SINGLE = (  # types of the values of dialects that compute sizes
+    *(ScalarType(dtype) for dtype in (DType.INDEX, DType.I1, DType.I32, DType.I64, DType.UI32, DType.F32)),
+    *(SHAPE, SIZE, WITNESS),
+    TensorType((None,), DType.INDEX),
 )
 
 
@@ -74,11 +86,11 @@ class Subject:
 
 
 def subjects(module: Module) -> Iterator[Subject]:
-    """Give each op of StableHLO and CHLO, and each call, by itself."""
+    """Give each op of StableHLO, CHLO and the dialects that compute sizes, and each call, by itself."""
     for function in module.functions.values():
         producers = {result: op for op in function.walk() for result in op.results}
         for op in function.walk():
-            if op.name.startswith(("stablehlo.", "chlo.", "func.call")) and op.name != "stablehlo.return":
+            if op.name.startswith(_DIALECTS) and op.name not in _ENDS:
                 own = {name: attribute for name, attribute in op.attributes.items() if "." not in name}
                 alone = _alone(replace(op, attributes=own), producers)
                 names_functions = any(inner.attributes.keys() & _NAMING for inner in _walk(op))
@@ -218,6 +230,10 @@ def _other_list(items: tuple[T, ...], random: Random) -> list[T] | None:
 def _other_type(type_: Type, random: Random) -> Type:
     if isinstance(type_, TupleType):
         return TupleType(tuple(_other_list(type_.members, random) or ()))
+    if isinstance(type_, ScalarType | OpaqueType) and random.random() < 0.9:
+        return random.choice([other for other in SINGLE if other != type_])
+    if isinstance(type_, TensorType) and type_.dtype is DType.INDEX and random.random() < 0.2:
+        return SHAPE
     if not isinstance(type_, TensorType) or random.random() < 0.05:
         return random.choice([TokenType(), TensorType((), DType.F32), TupleType((type_,))])
     if random.random() < 0.3:

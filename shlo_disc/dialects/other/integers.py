@@ -9,6 +9,7 @@ from shlo_disc.dialects.other.slots import (
     INDEX,
     INTEGERS,
     NUMBERS,
+    UNSIGNED,
     element_of,
     of_type,
     plain,
@@ -40,6 +41,7 @@ INDEX_BINARY = (
     *("mins", "minu", "maxs", "maxu", "and", "or", "xor"),
 )
 PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")  # of `cmpi`, by number
+_ANY = NUMBERS | UNSIGNED
 _OVERFLOW = AttributeSlot("overflowFlags", "", (OpaqueAttr,), required=False)
 _MAY_OVERFLOW = frozenset({"addi", "subi", "muli"})
 
@@ -197,8 +199,8 @@ OPS = (
     ),
     OpRecord(
         "arith.select",
-        (plain("condition", INTEGERS), plain("on_true", NUMBERS), plain("on_false", NUMBERS)),
-        (plain("result", NUMBERS),),
+        (plain("condition", INTEGERS), plain("on_true", _ANY), plain("on_false", _ANY)),
+        (plain("result", _ANY),),
         constraints={"C1": same_types("on_true", "on_false", "result"), "C2": _condition},
         form=" {operands}{attr-dict} : {selected}",
     ),

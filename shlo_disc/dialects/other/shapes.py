@@ -14,9 +14,9 @@ from shlo_disc.dialects.other.slots import (
 )
 from shlo_disc.dialects.record import AttributeSlot, Check, OpRecord, Slot
 from shlo_disc.dialects.view import OpView, Refusal
-from shlo_disc.ir.attributes import BoolAttr, DenseAttr, IntegerAttr, StringAttr
+from shlo_disc.ir.attributes import BoolAttr, DenseAttr, IntegerAttr, OpaqueType, StringAttr, TensorType
 from shlo_disc.ir.dtypes import DType
-from shlo_disc.ir.spelling import spell_types
+from shlo_disc.ir.spelling import spell_type, spell_types
 from shlo_disc.ir.type_kind import TypeKind
 
 _TENSOR = TypeKind.TENSOR | TypeKind.INDEX
@@ -27,15 +27,16 @@ def _several(name: str, kind: TypeKind, least: int = 0) -> Slot:
     return Slot(name, kind, variadic=True, least=least)
 
 
-def _of_shapes(name: str, result: Slot, check: Check | None, form: str, **attributes: AttributeSlot) -> OpRecord:
-    """An op of two or more shapes."""
-    constraints: dict[str, Check] = {"C1": rank_1("shapes")}
+def _of_shapes(
+    name: str, result: Slot, form: str, *checks: Check, least: int = 1, attributes: tuple[AttributeSlot, ...] = ()
+) -> OpRecord:
+    """An op of several shapes; `checks` are its constraints after that on their ranks."""
     return OpRecord(
         f"shape.{name}",
-        (_several("shapes", EXTENTS, 2),),
+        (_several("shapes", EXTENTS, least),),
         (result,),
-        tuple(attributes.values()),
-        constraints if check is None else constraints | {"C2": check},
+        attributes,
+        {f"C{number}": check for number, check in enumerate((rank_1("shapes"), *checks), 1)},
         form=f" {{operands}}{{attr-dict}} : {{{form}}}",
     )
 
@@ -46,16 +47,57 @@ def _of_sizes(name: str) -> OpRecord:
         f"shape.{name}",
         (plain("lhs", A_SIZE), plain("rhs", A_SIZE)),
         (plain("result", A_SIZE),),
-        constraints={"C1": _size_or_index},
+        constraints={"C1": _size_or_index("lhs", "rhs", "result"), "C2": _passes_errors("lhs", "rhs")},
         form=" {operands}{attr-dict} : {arrow}",
     )
 
 
-def _size_or_index(view: OpView) -> Refusal | None:
-    for name in ("lhs", "rhs", "result"):
-        if view.type(name) not in (INDEX, SIZE):
-            return Refusal(f"'{name}' of type index or !shape.size", spell_types(view.types(name)), view.value(name))
-    return None
+def _size_or_index(*names: str) -> Check:
+    """Demand that operands and results of these names are single sizes."""
+
+    def check(view: OpView) -> Refusal | None:
+        for name in names:
+            for value in view.values[name]:
+                if value.type not in (INDEX, SIZE):
+                    return Refusal(f"'{name}' of type index or {spell_type(SIZE)}", spell_type(value.type), value)
+        return None
+
+    return check
+
+
+def _passes_errors(*operands: str, result: str = "result") -> Check:
+    """Demand that a result is no `index` or tensor where an operand may hold an error, as MLIR says it."""
+
+    def check(view: OpView) -> Refusal | None:
+        found = view.type(result)
+        for value in [value for name in operands for value in view.values[name]]:
+            if isinstance(value.type, OpaqueType) and not isinstance(found, OpaqueType):
+                return Refusal(
+                    f"'{result}' to hold an error, as operands of type {spell_type(value.type)} do",
+                    spell_type(found),
+                    view.value(result),
+                )
+        return None
+
+    return check
+
+
+def _one_for_each_dimension(view: OpView) -> Refusal | None:
+    return _of_size(view, view.rank("arg"), None)
+
+
+def _one_for_each_number(view: OpView) -> Refusal | None:
+    literal = view.attribute("shape")
+    assert isinstance(literal, DenseAttr), "the slot takes literals only"
+    return _of_size(view, *literal.type.shape)
+
+
+def _of_size(view: OpView, *sizes: int | None) -> Refusal | None:
+    """Refuse a result that is a tensor of none of these sizes."""
+    type_ = view.type("result")
+    if not isinstance(type_, TensorType) or type_.shape[0] in sizes:
+        return None
+    return Refusal(f"'result' to have {sizes[0]} elements", spell_type(type_), view.value("result"))
 
 
 def _yields_results(view: OpView) -> Refusal | None:
@@ -81,14 +123,14 @@ OPS = (
         "shape.shape_of",
         (plain("arg", _TENSOR),),
         (_SIZES,),
-        constraints={"C1": rank_1("result")},
+        constraints={"C1": rank_1("result"), "C2": _one_for_each_dimension},
         form=" {operands}{attr-dict} : {arrow}",
     ),
-    _of_shapes("broadcast", _SIZES, rank_1("result"), "arrow", error=_ERROR),
-    _of_shapes("is_broadcastable", plain("result", TypeKind.SCALAR), of_type("result", BOOL), "listed-i1"),
-    _of_shapes("shape_eq", plain("result", TypeKind.SCALAR), of_type("result", BOOL), "listed-i1"),
-    _of_shapes("cstr_broadcastable", plain("result", _WITNESS), None, "listed-witness"),
-    _of_shapes("cstr_eq", plain("result", _WITNESS), None, "listed-witness"),
+    _of_shapes("broadcast", _SIZES, "arrow", rank_1("result"), _passes_errors("shapes"), attributes=(_ERROR,)),
+    _of_shapes("is_broadcastable", plain("result", TypeKind.SCALAR), "listed-i1", of_type("result", BOOL)),
+    _of_shapes("shape_eq", plain("result", TypeKind.SCALAR), "listed-i1", of_type("result", BOOL)),
+    _of_shapes("cstr_broadcastable", plain("result", _WITNESS), "listed-witness", least=2),
+    _of_shapes("cstr_eq", plain("result", _WITNESS), "listed-witness"),
     OpRecord(
         "shape.concat",
         (plain("lhs", EXTENTS), plain("rhs", EXTENTS)),
@@ -98,9 +140,14 @@ OPS = (
     ),
     OpRecord(
         "shape.split_at",
-        (plain("operand", EXTENTS), plain("index", TypeKind.SCALAR | TypeKind.SIZE)),
+        (plain("operand", EXTENTS), plain("index", A_SIZE)),
         (plain("head", EXTENTS), plain("tail", EXTENTS)),
-        constraints={"C1": rank_1("operand"), "C2": rank_1("head"), "C3": rank_1("tail")},
+        constraints={
+            "C1": rank_1("operand"),
+            "C2": rank_1("head"),
+            "C3": rank_1("tail"),
+            "C4": _size_or_index("index"),
+        },
     ),
     OpRecord(
         "shape.to_extent_tensor",
@@ -120,6 +167,7 @@ OPS = (
         "shape.from_extents",
         (_several("extents", A_SIZE),),
         (plain("result", TypeKind.SHAPE),),
+        constraints={"C1": _size_or_index("extents")},
         form="{spaced-operands}{attr-dict} : {listed-shape}",
     ),
     OpRecord(
@@ -127,7 +175,7 @@ OPS = (
         (),
         (_SIZES,),
         (AttributeSlot("shape", "", (DenseAttr,), dtype=DType.INDEX, rank=1),),
-        {"C1": rank_1("result")},
+        {"C1": rank_1("result"), "C2": _one_for_each_number},
         form="{attr-dict} {extents:shape} : {result}",
     ),
     OpRecord(
@@ -141,13 +189,18 @@ OPS = (
         "shape.dim",
         (plain("value", _TENSOR), plain("index", A_SIZE)),
         (plain("extent", A_SIZE),),
+        constraints={"C1": _size_or_index("index", "extent")},
         form=" {operands}{attr-dict} : {arrow}",
     ),
     OpRecord(
         "shape.get_extent",
         (plain("shape", EXTENTS), plain("dim", A_SIZE)),
         (plain("extent", A_SIZE),),
-        constraints={"C1": rank_1("shape")},
+        constraints={
+            "C1": rank_1("shape"),
+            "C2": _size_or_index("dim", "extent"),
+            "C3": _passes_errors("shape", "dim", result="extent"),
+        },
         form=" {operands}{attr-dict} : {arrow}",
     ),
     *[
@@ -155,17 +208,26 @@ OPS = (
             f"shape.{name}",
             (plain("shape", EXTENTS),),
             (plain("result", A_SIZE),),
-            constraints={"C1": rank_1("shape")},
+            constraints={"C1": rank_1("shape"), "C2": _size_or_index("result"), "C3": _passes_errors("shape")},
             form=" {operands}{attr-dict} : {arrow}",
         )
         for name in ("rank", "num_elements")
     ],
-    *map(_of_sizes, ("add", "mul", "div", "max", "min")),
+    *map(_of_sizes, ("add", "mul", "div")),
+    *[
+        OpRecord(
+            f"shape.{name}",
+            (plain("lhs", TypeKind.SIZE), plain("rhs", TypeKind.SIZE)),
+            (plain("result", TypeKind.SIZE),),
+            form=" {operands}{attr-dict} : {arrow}",
+        )
+        for name in ("max", "min")
+    ],
     OpRecord(
         "shape.size_to_index",
         (plain("arg", A_SIZE),),
         (plain("result", TypeKind.SCALAR),),
-        constraints={"C1": of_type("result", INDEX)},
+        constraints={"C1": of_type("result", INDEX), "C2": _size_or_index("arg")},
         form=" {operands}{attr-dict} : {listed-index}",
     ),
     OpRecord(

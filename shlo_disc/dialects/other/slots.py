@@ -12,7 +12,8 @@ from shlo_disc.ir.type_kind import TypeKind
 INDEX = ScalarType(DType.INDEX)
 BOOL = ScalarType(DType.I1)
 SHAPE, SIZE, WITNESS = (OpaqueType(f"!shape.{name}") for name in ("shape", "size", "witness"))
-INTEGERS = TypeKind.SCALAR | TypeKind.INTEGER | TypeKind.BOOL | TypeKind.INDEX  # one integer, or a tensor of them
+INTEGERS = TypeKind.SCALAR | TypeKind.SIGNED | TypeKind.BOOL | TypeKind.INDEX  # one integer, or a tensor of them
+UNSIGNED = TypeKind.SCALAR_UNSIGNED | TypeKind.UNSIGNED
 NUMBERS = INTEGERS | TypeKind.SCALAR_FLOAT | TypeKind.FLOAT
 EXTENTS = TypeKind.SHAPE | TypeKind.INDEX  # a shape: a value of its own type, or a tensor of sizes
 A_SIZE = TypeKind.SCALAR | TypeKind.SIZE

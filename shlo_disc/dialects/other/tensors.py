@@ -8,6 +8,7 @@ from shlo_disc.dialects.other.slots import (
     EXTENTS,
     INDEX,
     INTEGERS,
+    UNSIGNED,
     element_of,
     of_type,
     plain,
@@ -19,7 +20,8 @@ from shlo_disc.ir.spelling import spell_type
 from shlo_disc.ir.type_kind import TypeKind
 
 _TENSOR = TypeKind.TENSOR | TypeKind.INDEX
-_SCALAR = TypeKind.SCALAR | TypeKind.SCALAR_FLOAT
+_SCALAR = TypeKind.SCALAR | TypeKind.SCALAR_UNSIGNED | TypeKind.SCALAR_FLOAT
+_CONVERTED = INTEGERS | UNSIGNED | EXTENTS | TypeKind.SIZE
 _PLAIN = TypeKind.PLAIN | TypeKind.INDEX
 
 
@@ -98,8 +100,8 @@ OPS = (
     ),
     OpRecord(
         "builtin.unrealized_conversion_cast",
-        (plain("in", INTEGERS | EXTENTS | TypeKind.SIZE),),
-        (plain("out", INTEGERS | EXTENTS | TypeKind.SIZE),),
+        (plain("in", _CONVERTED),),
+        (plain("out", _CONVERTED),),
         form=" {operands}{attr-dict} : {cast}",
     ),
 )

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from shlo_disc.diagnostics import Span, UnsupportedOpError
 from shlo_disc.dialects.table import OTHER_OPS
+from shlo_disc.dialects.types import types_agree
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import Attribute, DenseAttr, FunctionType, OpaqueType, TensorType, Type
 from shlo_disc.ir.spelling import spell_type
@@ -52,7 +53,12 @@ class _Rewritten:
             self._assuming(op, ops)
         elif op.name in OTHER_OPS:
             emit = self._emitter(op, ops)
-            self._values.update(zip(op.results, _RULES[op.name](emit, operands), strict=True))
+            found = _RULES[op.name](emit, operands)
+            for result, value in zip(op.results, found, strict=True):
+                wanted = plain(result.type)
+                if isinstance(wanted, TensorType) and not types_agree(wanted, value.type):
+                    raise emit.unsupported(f"with a result {spell_type(result.type)} that is {spell_type(value.type)}")
+                self._values[result] = value
         else:
             regions = tuple([ir.Region(tuple(map(self._block, region.blocks))) for region in op.regions])
             attributes = {name: _plain_attribute(value) for name, value in op.attributes.items()}
