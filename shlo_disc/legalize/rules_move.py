@@ -306,7 +306,7 @@ def _gathered(frame: Frame, op: ir.Op, attrs: GatherAttrs) -> Tensor:
     kept = iter([size for k, size in enumerate(attrs.slice_sizes) if k not in dropped])
     rank = len(indices.shape) - (attrs.index_vector_dim < len(indices.shape)) + len(attrs.offset_dims)
     shape = [next(kept) if k in attrs.offset_dims else next(batch) for k in range(rank)]
-    # Of no batches nothing is taken: JAX's batching writes windows of one batch, and of none where there is none.
+    # Batching dims have windows of 1, or of 0 if the batch is empty; they need not fit into the operand's size.
     window = [ZERO if k in attrs.operand_batching_dims else size for k, size in enumerate(attrs.slice_sizes)]
     _fits(frame, op, window, x.shape)
     batches = zip(attrs.operand_batching_dims, attrs.start_indices_batching_dims, strict=True)
