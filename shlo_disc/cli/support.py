@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from shlo_disc.diagnostics import CompileError
 from shlo_disc.ir.attributes import (
-    OpaqueType,
+    SHAPE,
+    SIZE,
+    WITNESS,
     QuantizedTensorType,
     ScalarType,
     TensorType,
@@ -59,7 +61,7 @@ def _element_types(type_: Type) -> frozenset[DType | None]:
             return frozenset()
         case ScalarType(dtype):
             return frozenset({dtype})
-        case OpaqueType(text) if text.startswith("!shape."):
+        case _ if type_ in (SHAPE, SIZE, WITNESS):
             return frozenset()
         case _:
             return frozenset({None})

@@ -14,6 +14,9 @@ from typing import TypeAlias
 
 from shlo_disc.dialects.view import OpView, Refusal
 from shlo_disc.ir.attributes import (
+    SHAPE,
+    SIZE,
+    WITNESS,
     ArrayAttr,
     Attribute,
     BoolAttr,
@@ -141,16 +144,16 @@ def kind_of(type_: Type) -> TypeKind:
             return TypeKind.FUTURE
         case ScalarType(dtype):
             return _kind_of_scalar(dtype)
-        case OpaqueType(text):
-            return _OF_SHAPE.get(text, TypeKind.OTHER)
+        case OpaqueType():
+            return _OF_SHAPE.get(type_, TypeKind.OTHER)
         case _:
             return TypeKind.OTHER
 
 
-_OF_SHAPE: Mapping[str, TypeKind] = {
-    "!shape.shape": TypeKind.SHAPE,
-    "!shape.size": TypeKind.SIZE,
-    "!shape.witness": TypeKind.WITNESS,
+_OF_SHAPE: Mapping[OpaqueType, TypeKind] = {
+    SHAPE: TypeKind.SHAPE,
+    SIZE: TypeKind.SIZE,
+    WITNESS: TypeKind.WITNESS,
 }
 
 

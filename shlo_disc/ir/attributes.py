@@ -73,7 +73,7 @@ class FutureType:
 
 @dataclass(frozen=True, slots=True)
 class ScalarType:
-    """A bare element type such as `i32`; StableHLO has no values of it, only attributes."""
+    """A bare element type such as `i32`; StableHLO has only attributes of it, other dialects have values, too."""
 
     dtype: DType
 
@@ -83,6 +83,10 @@ class OpaqueType:
     """A type of another dialect, kept as text (`!shape.shape`)."""
 
     text: str
+
+
+# The types of `shape`; a witness is that a constraint holds.
+SHAPE, SIZE, WITNESS = OpaqueType("!shape.shape"), OpaqueType("!shape.size"), OpaqueType("!shape.witness")
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,7 @@ LENIENT = {  # rules whose programs MLIR takes
     "shape.concat C3",
     "shape.to_extent_tensor C2",
     "shape.rank C1",
-    "shape.cstr_eq",
+    *("shape.broadcast", "shape.shape_eq", "shape.cstr_eq"),
     "shape.const_shape",
     "tensor.dim C3",
     "shape.assuming C1",

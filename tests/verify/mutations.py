@@ -8,10 +8,12 @@ from random import Random
 from typing import TypeVar
 
 from shlo_disc.diagnostics import NOWHERE
-from shlo_disc.dialects.other.slots import SHAPE, SIZE, WITNESS
 from shlo_disc.dialects.table import OTHER_OPS
 from shlo_disc.dialects.view import numbers_of
 from shlo_disc.ir.attributes import (
+    SHAPE,
+    SIZE,
+    WITNESS,
     ArrayAttr,
     Attribute,
     BoolAttr,

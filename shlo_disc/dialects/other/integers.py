@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from shlo_disc.dialects.checks import identical_types
 from shlo_disc.dialects.other.slots import (
     BOOL,
     INDEX,
@@ -11,12 +12,11 @@ from shlo_disc.dialects.other.slots import (
     NUMBERS,
     UNSIGNED,
     element_of,
+    identical_shapes,
     of_type,
-    plain,
-    same_shapes,
-    same_types,
+    truths_of,
 )
-from shlo_disc.dialects.record import AttributeSlot, Check, OpRecord
+from shlo_disc.dialects.record import AttributeSlot, Check, OpRecord, Slot
 from shlo_disc.dialects.view import OpView, Refusal
 from shlo_disc.ir.attributes import (
     BoolAttr,
@@ -25,7 +25,6 @@ from shlo_disc.ir.attributes import (
     IntegerAttr,
     OpaqueAttr,
     ScalarType,
-    TensorType,
     Type,
 )
 from shlo_disc.ir.dtypes import DType
@@ -50,10 +49,10 @@ def _binary(name: str) -> OpRecord:
     may_overflow = name in _MAY_OVERFLOW
     return OpRecord(
         f"arith.{name}",
-        (plain("lhs", INTEGERS), plain("rhs", INTEGERS)),
-        (plain("result", INTEGERS),),
+        (Slot("lhs", INTEGERS), Slot("rhs", INTEGERS)),
+        (Slot("result", INTEGERS),),
         (_OVERFLOW,) if may_overflow else (),
-        {"C1": same_types("lhs", "rhs", "result")},
+        {"C1": identical_types("lhs", "rhs", "result")},
         form=f" {{operands}}{'{overflow}' if may_overflow else ''}{{attr-dict}} : {{one-type}}",
     )
 
@@ -90,8 +89,7 @@ def _typed_by_value(view: OpView) -> Refusal | None:
 
 
 def _truths(view: OpView) -> Refusal | None:
-    type_, found = view.type("lhs"), view.type("result")
-    wanted = TensorType(type_.shape, DType.I1) if isinstance(type_, TensorType) else BOOL
+    wanted, found = truths_of(view.type("lhs")), view.type("result")
     return (
         None
         if found == wanted
@@ -107,8 +105,8 @@ def _known_predicate(view: OpView) -> Refusal | None:
 
 
 def _condition(view: OpView) -> Refusal | None:
-    condition, type_ = view.type("condition"), view.type("on_true")
-    if condition == BOOL or (isinstance(type_, TensorType) and condition == TensorType(type_.shape, DType.I1)):
+    condition = view.type("condition")
+    if condition in (BOOL, truths_of(view.type("on_true"))):
         return None
     return Refusal(
         "'condition' to be i1, or as many as there are elements", spell_type(condition), view.value("condition")
@@ -143,11 +141,11 @@ def _one_index(view: OpView) -> Refusal | None:
 
 
 def _conversion(name: str, check: Check | None, attributes: tuple[AttributeSlot, ...] = ()) -> OpRecord:
-    constraints = {"C1": same_shapes("in", "out")}
+    constraints = {"C1": identical_shapes("in", "out")}
     return OpRecord(
         name,
-        (plain("in", INTEGERS),),
-        (plain("out", INTEGERS),),
+        (Slot("in", INTEGERS),),
+        (Slot("out", INTEGERS),),
         attributes,
         constraints if check is None else constraints | {"C2": check},
         form=f" {{operands}}{'{overflow}' if attributes else ''}{{attr-dict}} : {{cast}}",
@@ -160,8 +158,8 @@ def _conversion(name: str, check: Check | None, attributes: tuple[AttributeSlot,
 def _of_index(name: str) -> OpRecord:
     return OpRecord(
         f"index.{name}",
-        (plain("lhs", TypeKind.SCALAR), plain("rhs", TypeKind.SCALAR)),
-        (plain("result", TypeKind.SCALAR),),
+        (Slot("lhs", TypeKind.SCALAR), Slot("rhs", TypeKind.SCALAR)),
+        (Slot("result", TypeKind.SCALAR),),
         constraints={"C1": of_type("lhs", INDEX), "C2": of_type("rhs", INDEX), "C3": of_type("result", INDEX)},
         form=" {operands}{attr-dict}{gives-index}",
     )
@@ -184,30 +182,30 @@ OPS = (
     OpRecord(
         "arith.constant",
         (),
-        (plain("result", NUMBERS),),
+        (Slot("result", NUMBERS),),
         (AttributeSlot("value", "", (BoolAttr, IntegerAttr, FloatAttr, DenseAttr)),),
         {"C1": _typed_by_value},
         form="{attr-dict} {typed:value}",
     ),
     OpRecord(
         "arith.cmpi",
-        (plain("lhs", INTEGERS), plain("rhs", INTEGERS)),
-        (plain("result", INTEGERS),),
+        (Slot("lhs", INTEGERS), Slot("rhs", INTEGERS)),
+        (Slot("result", INTEGERS),),
         (AttributeSlot("predicate", "", (IntegerAttr,), dtype=DType.I64),),
-        {"C1": same_types("lhs", "rhs"), "C2": _truths, "C3": _known_predicate},
+        {"C1": identical_types("lhs", "rhs"), "C2": _truths, "C3": _known_predicate},
         form=" {predicate:predicate}, {operands}{attr-dict} : {compared}",
     ),
     OpRecord(
         "arith.select",
-        (plain("condition", INTEGERS), plain("on_true", _ANY), plain("on_false", _ANY)),
-        (plain("result", _ANY),),
-        constraints={"C1": same_types("on_true", "on_false", "result"), "C2": _condition},
+        (Slot("condition", INTEGERS), Slot("on_true", _ANY), Slot("on_false", _ANY)),
+        (Slot("result", _ANY),),
+        constraints={"C1": identical_types("on_true", "on_false", "result"), "C2": _condition},
         form=" {operands}{attr-dict} : {selected}",
     ),
     OpRecord(
         "index.constant",
         (),
-        (plain("result", TypeKind.SCALAR),),
+        (Slot("result", TypeKind.SCALAR),),
         (AttributeSlot("value", "", (IntegerAttr,), dtype=DType.INDEX),),
         {"C1": of_type("result", INDEX)},
         form="{attr-dict} {index:value}{gives-index}",

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from shlo_disc.dialects.forms import ARROW
 from shlo_disc.dialects.other.slots import (
     A_SIZE,
     BOOL,
     EXTENTS,
     INDEX,
-    SIZE,
     of_type,
-    plain,
     rank_1,
 )
 from shlo_disc.dialects.record import AttributeSlot, Check, OpRecord, Slot
 from shlo_disc.dialects.view import OpView, Refusal
-from shlo_disc.ir.attributes import BoolAttr, DenseAttr, IntegerAttr, OpaqueType, StringAttr, TensorType
+from shlo_disc.ir.attributes import SIZE, BoolAttr, DenseAttr, IntegerAttr, OpaqueType, StringAttr, TensorType
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.ir.spelling import spell_type, spell_types
 from shlo_disc.ir.type_kind import TypeKind
@@ -45,10 +44,10 @@ def _of_sizes(name: str) -> OpRecord:
     """Arithmetic of two sizes."""
     return OpRecord(
         f"shape.{name}",
-        (plain("lhs", A_SIZE), plain("rhs", A_SIZE)),
-        (plain("result", A_SIZE),),
+        (Slot("lhs", A_SIZE), Slot("rhs", A_SIZE)),
+        (Slot("result", A_SIZE),),
         constraints={"C1": _size_or_index("lhs", "rhs", "result"), "C2": _passes_errors("lhs", "rhs")},
-        form=" {operands}{attr-dict} : {arrow}",
+        form=ARROW,
     )
 
 
@@ -101,8 +100,7 @@ def _of_size(view: OpView, *sizes: int | None) -> Refusal | None:
 
 
 def _yields_results(view: OpView) -> Refusal | None:
-    yielded = tuple([value.type for value in view.block(0).ops[-1].operands])
-    found = view.types("results")
+    yielded, found = view.returned(0), view.types("results")
     return (
         None
         if found == yielded
@@ -116,32 +114,32 @@ def _no_arguments(view: OpView) -> Refusal | None:
 
 
 _ERROR = AttributeSlot("error", "", (StringAttr,), required=False)
-_SIZES = plain("result", EXTENTS)
+_SIZES = Slot("result", EXTENTS)
 
 OPS = (
     OpRecord(
         "shape.shape_of",
-        (plain("arg", _TENSOR),),
+        (Slot("arg", _TENSOR),),
         (_SIZES,),
         constraints={"C1": rank_1("result"), "C2": _one_for_each_dimension},
-        form=" {operands}{attr-dict} : {arrow}",
+        form=ARROW,
     ),
     _of_shapes("broadcast", _SIZES, "arrow", rank_1("result"), _passes_errors("shapes"), attributes=(_ERROR,)),
-    _of_shapes("is_broadcastable", plain("result", TypeKind.SCALAR), "listed-i1", of_type("result", BOOL)),
-    _of_shapes("shape_eq", plain("result", TypeKind.SCALAR), "listed-i1", of_type("result", BOOL)),
-    _of_shapes("cstr_broadcastable", plain("result", _WITNESS), "listed-witness", least=2),
-    _of_shapes("cstr_eq", plain("result", _WITNESS), "listed-witness"),
+    _of_shapes("is_broadcastable", Slot("result", TypeKind.SCALAR), "listed-i1", of_type("result", BOOL)),
+    _of_shapes("shape_eq", Slot("result", TypeKind.SCALAR), "listed-i1", of_type("result", BOOL)),
+    _of_shapes("cstr_broadcastable", Slot("result", _WITNESS), "listed-witness", least=2),
+    _of_shapes("cstr_eq", Slot("result", _WITNESS), "listed-witness"),
     OpRecord(
         "shape.concat",
-        (plain("lhs", EXTENTS), plain("rhs", EXTENTS)),
+        (Slot("lhs", EXTENTS), Slot("rhs", EXTENTS)),
         (_SIZES,),
         constraints={"C1": rank_1("lhs"), "C2": rank_1("rhs"), "C3": rank_1("result")},
-        form=" {operands}{attr-dict} : {arrow}",
+        form=ARROW,
     ),
     OpRecord(
         "shape.split_at",
-        (plain("operand", EXTENTS), plain("index", A_SIZE)),
-        (plain("head", EXTENTS), plain("tail", EXTENTS)),
+        (Slot("operand", EXTENTS), Slot("index", A_SIZE)),
+        (Slot("head", EXTENTS), Slot("tail", EXTENTS)),
         constraints={
             "C1": rank_1("operand"),
             "C2": rank_1("head"),
@@ -151,22 +149,22 @@ OPS = (
     ),
     OpRecord(
         "shape.to_extent_tensor",
-        (plain("input", EXTENTS),),
-        (plain("result", TypeKind.INDEX),),
+        (Slot("input", EXTENTS),),
+        (Slot("result", TypeKind.INDEX),),
         constraints={"C1": rank_1("input"), "C2": rank_1("result")},
-        form=" {operands}{attr-dict} : {arrow}",
+        form=ARROW,
     ),
     OpRecord(
         "shape.from_extent_tensor",
-        (plain("input", TypeKind.INDEX),),
-        (plain("result", TypeKind.SHAPE),),
+        (Slot("input", TypeKind.INDEX),),
+        (Slot("result", TypeKind.SHAPE),),
         constraints={"C1": rank_1("input")},
         form=" {operands}{attr-dict} : {listed-shape}",
     ),
     OpRecord(
         "shape.from_extents",
         (_several("extents", A_SIZE),),
-        (plain("result", TypeKind.SHAPE),),
+        (Slot("result", TypeKind.SHAPE),),
         constraints={"C1": _size_or_index("extents")},
         form="{spaced-operands}{attr-dict} : {listed-shape}",
     ),
@@ -181,35 +179,35 @@ OPS = (
     OpRecord(
         "shape.const_size",
         (),
-        (plain("result", TypeKind.SIZE),),
+        (Slot("result", TypeKind.SIZE),),
         (AttributeSlot("value", "", (IntegerAttr,), dtype=DType.INDEX),),
         form="{attr-dict} {index:value}{gives-size}",
     ),
     OpRecord(
         "shape.dim",
-        (plain("value", _TENSOR), plain("index", A_SIZE)),
-        (plain("extent", A_SIZE),),
+        (Slot("value", _TENSOR), Slot("index", A_SIZE)),
+        (Slot("extent", A_SIZE),),
         constraints={"C1": _size_or_index("index", "extent")},
-        form=" {operands}{attr-dict} : {arrow}",
+        form=ARROW,
     ),
     OpRecord(
         "shape.get_extent",
-        (plain("shape", EXTENTS), plain("dim", A_SIZE)),
-        (plain("extent", A_SIZE),),
+        (Slot("shape", EXTENTS), Slot("dim", A_SIZE)),
+        (Slot("extent", A_SIZE),),
         constraints={
             "C1": rank_1("shape"),
             "C2": _size_or_index("dim", "extent"),
             "C3": _passes_errors("shape", "dim", result="extent"),
         },
-        form=" {operands}{attr-dict} : {arrow}",
+        form=ARROW,
     ),
     *[
         OpRecord(
             f"shape.{name}",
-            (plain("shape", EXTENTS),),
-            (plain("result", A_SIZE),),
+            (Slot("shape", EXTENTS),),
+            (Slot("result", A_SIZE),),
             constraints={"C1": rank_1("shape"), "C2": _size_or_index("result"), "C3": _passes_errors("shape")},
-            form=" {operands}{attr-dict} : {arrow}",
+            form=ARROW,
         )
         for name in ("rank", "num_elements")
     ],
@@ -217,30 +215,30 @@ OPS = (
     *[
         OpRecord(
             f"shape.{name}",
-            (plain("lhs", TypeKind.SIZE), plain("rhs", TypeKind.SIZE)),
-            (plain("result", TypeKind.SIZE),),
-            form=" {operands}{attr-dict} : {arrow}",
+            (Slot("lhs", TypeKind.SIZE), Slot("rhs", TypeKind.SIZE)),
+            (Slot("result", TypeKind.SIZE),),
+            form=ARROW,
         )
         for name in ("max", "min")
     ],
     OpRecord(
         "shape.size_to_index",
-        (plain("arg", A_SIZE),),
-        (plain("result", TypeKind.SCALAR),),
+        (Slot("arg", A_SIZE),),
+        (Slot("result", TypeKind.SCALAR),),
         constraints={"C1": of_type("result", INDEX), "C2": _size_or_index("arg")},
         form=" {operands}{attr-dict} : {listed-index}",
     ),
     OpRecord(
         "shape.index_to_size",
-        (plain("arg", TypeKind.SCALAR),),
-        (plain("result", TypeKind.SIZE),),
+        (Slot("arg", TypeKind.SCALAR),),
+        (Slot("result", TypeKind.SIZE),),
         constraints={"C1": of_type("arg", INDEX)},
         form=" {operands}{attr-dict}{gives-size}",
     ),
     OpRecord(
         "shape.cstr_require",
-        (plain("pred", TypeKind.SCALAR),),
-        (plain("result", _WITNESS),),
+        (Slot("pred", TypeKind.SCALAR),),
+        (Slot("result", _WITNESS),),
         (AttributeSlot("msg", "", (StringAttr,)),),
         {"C1": of_type("pred", BOOL)},
         form=" {operands}, {string:msg}{attr-dict}{gives-witness}",
@@ -248,19 +246,19 @@ OPS = (
     OpRecord(
         "shape.const_witness",
         (),
-        (plain("result", _WITNESS),),
+        (Slot("result", _WITNESS),),
         (AttributeSlot("passing", "", (BoolAttr,)),),
         form="{attr-dict} {bool:passing}{gives-witness}",
     ),
     OpRecord(
         "shape.assuming_all",
         (_several("inputs", _WITNESS, 1),),
-        (plain("result", _WITNESS),),
+        (Slot("result", _WITNESS),),
         form=" {operands}{attr-dict}{gives-witness}",
     ),
     OpRecord(
         "shape.assuming",
-        (plain("witness", _WITNESS),),
+        (Slot("witness", _WITNESS),),
         (_several("results", ~TypeKind.WITNESS),),
         constraints={"C1": _no_arguments, "C2": _yields_results},
         regions=("doRegion",),

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from shlo_disc.dialects.record import Check, Slot
+from shlo_disc.dialects.record import Check
 from shlo_disc.dialects.view import OpView, Refusal
-from shlo_disc.ir.attributes import OpaqueType, ScalarType, TensorType, Type
+from shlo_disc.ir.attributes import ScalarType, TensorType, Type
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.ir.spelling import spell_type
 from shlo_disc.ir.type_kind import TypeKind
 
 INDEX = ScalarType(DType.INDEX)
 BOOL = ScalarType(DType.I1)
-SHAPE, SIZE, WITNESS = (OpaqueType(f"!shape.{name}") for name in ("shape", "size", "witness"))
 INTEGERS = TypeKind.SCALAR | TypeKind.SIGNED | TypeKind.BOOL | TypeKind.INDEX  # one integer, or a tensor of them
 UNSIGNED = TypeKind.SCALAR_UNSIGNED | TypeKind.UNSIGNED
 NUMBERS = INTEGERS | TypeKind.SCALAR_FLOAT | TypeKind.FLOAT
@@ -31,19 +30,6 @@ def of_type(name: str, type_: Type) -> Check:
     return check
 
 
-def same_types(*names: str) -> Check:
-    """Demand that the operands and results of these names have one type."""
-
-    def check(view: OpView) -> Refusal | None:
-        first, *rest = [value for name in names for value in view.values[name]]
-        for value in rest:
-            if value.type != first.type:
-                return Refusal(f"all values of type {spell_type(first.type)}", spell_type(value.type), value)
-        return None
-
-    return check
-
-
 def rank_1(name: str) -> Check:
     """Demand that those operands or results that are tensors have one dimension."""
 
@@ -56,6 +42,11 @@ def rank_1(name: str) -> Check:
     return check
 
 
+def truths_of(type_: Type) -> Type:
+    """The type of as many truth values as there are numbers."""
+    return TensorType(type_.shape, DType.I1) if isinstance(type_, TensorType) else BOOL
+
+
 def element_of(type_: Type) -> DType | None:
     """The type of one number: of a scalar itself, or of a tensor's elements."""
     return type_.dtype if isinstance(type_, ScalarType | TensorType) else None
@@ -66,7 +57,7 @@ def shape_of(type_: Type) -> tuple[int | None, ...]:
     return type_.shape if isinstance(type_, TensorType) else ()
 
 
-def same_shapes(first: str, second: str) -> Check:
+def identical_shapes(first: str, second: str) -> Check:
     """Demand that both are scalars, or tensors of one shape."""
 
     def check(view: OpView) -> Refusal | None:
@@ -76,8 +67,3 @@ def same_shapes(first: str, second: str) -> Check:
         return Refusal(f"'{second}' to have the shape of '{first}', {spell_type(a)}", spell_type(b), view.value(second))
 
     return check
-
-
-def plain(name: str, kind: TypeKind, *, variadic: bool = False) -> Slot:
-    """A slot for values of these kinds."""
-    return Slot(name, kind, variadic=variadic)

@@ -11,9 +11,9 @@ from shlo_disc.dialects.other.slots import (
     UNSIGNED,
     element_of,
     of_type,
-    plain,
 )
 from shlo_disc.dialects.record import OpRecord, Slot
+from shlo_disc.dialects.types import types_agree
 from shlo_disc.dialects.view import OpView, Refusal
 from shlo_disc.ir.attributes import ScalarType, TensorType
 from shlo_disc.ir.spelling import spell_type
@@ -60,11 +60,7 @@ def _is_its_element(view: OpView) -> Refusal | None:
 
 def _compatible(view: OpView) -> Refusal | None:
     source, result = view.type("source"), view.type("dest")
-    assert isinstance(source, TensorType), "the slot takes tensors only"
-    assert isinstance(result, TensorType), "the slot takes tensors only"
-    pairs = list(zip(source.shape, result.shape, strict=False))
-    fits = len(source.shape) == len(result.shape) and all(a == b or None in (a, b) for a, b in pairs)
-    if fits and source.dtype is result.dtype:
+    if types_agree(source, result):
         return None
     return Refusal(f"'dest' to be compatible with {spell_type(source)}", spell_type(result), view.value("dest"))
 
@@ -72,36 +68,36 @@ def _compatible(view: OpView) -> Refusal | None:
 OPS = (
     OpRecord(
         "tensor.dim",
-        (plain("source", _TENSOR), plain("index", TypeKind.SCALAR)),
-        (plain("result", TypeKind.SCALAR),),
+        (Slot("source", _TENSOR), Slot("index", TypeKind.SCALAR)),
+        (Slot("result", TypeKind.SCALAR),),
         constraints={"C1": of_type("index", INDEX), "C2": of_type("result", INDEX), "C3": _has_dimensions},
         form=" {operands}{attr-dict} : {dim-of}",
     ),
     OpRecord(
         "tensor.from_elements",
-        (plain("elements", _SCALAR, variadic=True),),
+        (Slot("elements", _SCALAR, variadic=True),),
         (Slot("result", _PLAIN, sized=True),),
         constraints={"C1": _as_many, "C2": _of_their_type},
         form="{spaced-operands}{attr-dict} : {elements-of}",
     ),
     OpRecord(
         "tensor.extract",
-        (plain("tensor", _PLAIN), plain("indices", TypeKind.SCALAR, variadic=True)),
-        (plain("result", _SCALAR),),
+        (Slot("tensor", _PLAIN), Slot("indices", TypeKind.SCALAR, variadic=True)),
+        (Slot("result", _SCALAR),),
         constraints={"C1": of_type("indices", INDEX), "C2": _index_for_each_dimension, "C3": _is_its_element},
         form=" {indexed}{attr-dict} : {element-of}",
     ),
     OpRecord(
         "tensor.cast",
-        (plain("source", _PLAIN),),
-        (plain("dest", _PLAIN),),
+        (Slot("source", _PLAIN),),
+        (Slot("dest", _PLAIN),),
         constraints={"C1": _compatible},
         form=" {operands}{attr-dict} : {cast}",
     ),
     OpRecord(
         "builtin.unrealized_conversion_cast",
-        (plain("in", _CONVERTED),),
-        (plain("out", _CONVERTED),),
+        (Slot("in", _CONVERTED),),
+        (Slot("out", _CONVERTED),),
         form=" {operands}{attr-dict} : {cast}",
     ),
 )

@@ -11,13 +11,13 @@ import numpy as np
 from shlo_disc.diagnostics import UnsupportedOpError
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import (
+    SIZE,
     Attribute,
     BoolAttr,
     DenseArrayAttr,
     DenseAttr,
     EnumAttr,
     IntegerAttr,
-    OpaqueType,
     ScalarType,
     StringAttr,
     TensorType,
@@ -26,7 +26,7 @@ from shlo_disc.ir.attributes import (
 from shlo_disc.ir.dtypes import DType, numpy_dtype
 from shlo_disc.legalize.builder import tensor_type
 
-SIZE = TensorType((), DType.I64)
+SIZE_TENSOR = TensorType((), DType.I64)
 TRUTH = TensorType((), DType.I1)
 
 
@@ -66,7 +66,7 @@ class StableHloBuilder:
         """The type of a value that replaces one of another dialect."""
         return tensor_type(value.type, self.op.span)
 
-    def constant(self, number: int, type_: TensorType = SIZE) -> ir.Value:
+    def constant(self, number: int, type_: TensorType = SIZE_TENSOR) -> ir.Value:
         """A number, at every place of a tensor."""
         if any(size is None for size in type_.shape):
             raise self.unsupported("of tensors with unknown sizes")
@@ -207,18 +207,18 @@ class StableHloBuilder:
 Rule: TypeAlias = Callable[[StableHloBuilder, tuple[ir.Value, ...]], tuple[ir.Value, ...]]
 
 
-def plain(type_: Type) -> Type:
+def stablehlo_type(type_: Type) -> Type:
     """The type of StableHLO in place of a scalar, a size or a tensor of indices; others stay."""
     match type_:
         case ScalarType(dtype):
-            return TensorType((), _plain_dtype(dtype))
-        case OpaqueType("!shape.size"):
-            return SIZE
+            return TensorType((), _stablehlo_dtype(dtype))
+        case _ if type_ == SIZE:
+            return SIZE_TENSOR
         case TensorType(shape, DType.INDEX, encoding):
             return TensorType(shape, DType.I64, encoding)
         case _:
             return type_
 
 
-def _plain_dtype(dtype: DType) -> DType:
+def _stablehlo_dtype(dtype: DType) -> DType:
     return DType.I64 if dtype is DType.INDEX else dtype

@@ -10,7 +10,7 @@ from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import BoolAttr, DenseAttr, FloatAttr, IntegerAttr, TensorType
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import integer
-from shlo_disc.legalize.other_dialects.builder import Rule, StableHloBuilder, plain
+from shlo_disc.legalize.other_dialects.builder import Rule, StableHloBuilder, stablehlo_type
 
 Binary = Callable[[StableHloBuilder, ir.Value, ir.Value], ir.Value]
 
@@ -99,7 +99,7 @@ def _binary(name: str, emit: StableHloBuilder, operands: tuple[ir.Value, ...]) -
 
 def _constant(emit: StableHloBuilder, _operands: tuple[ir.Value, ...]) -> tuple[ir.Value, ...]:
     value = emit.op.attributes["value"]
-    type_ = plain(emit.op.results[0].type)
+    type_ = stablehlo_type(emit.op.results[0].type)
     assert isinstance(type_, TensorType), "the verifier checked the result"
     match value:
         case BoolAttr(number):
@@ -107,7 +107,7 @@ def _constant(emit: StableHloBuilder, _operands: tuple[ir.Value, ...]) -> tuple[
         case IntegerAttr(number):
             return (emit.constant(number, type_),)
         case DenseAttr(literal):
-            typed = plain(literal)
+            typed = stablehlo_type(literal)
             assert isinstance(typed, TensorType), "a literal is a tensor"
             return (emit.make("constant", (), typed, value=DenseAttr(typed, value.data, value.splat, value.spelling)),)
         case _:
@@ -130,7 +130,7 @@ def _select(emit: StableHloBuilder, operands: tuple[ir.Value, ...]) -> tuple[ir.
 
 
 def _result_dtype(emit: StableHloBuilder) -> DType:
-    type_ = plain(emit.op.results[0].type)
+    type_ = stablehlo_type(emit.op.results[0].type)
     assert isinstance(type_, TensorType), "the verifier checked the result"
     return type_.dtype
 

@@ -12,13 +12,16 @@ from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import Attribute, DenseAttr, FunctionType, OpaqueType, TensorType, Type
 from shlo_disc.ir.spelling import spell_type
 from shlo_disc.legalize.other_dialects import integers, shapes, tensors
-from shlo_disc.legalize.other_dialects.builder import Rule, SizeClaim, StableHloBuilder, plain
+from shlo_disc.legalize.other_dialects.builder import Rule, SizeClaim, StableHloBuilder, stablehlo_type
 
 _RULES: Mapping[str, Rule] = {**integers.RULES, **tensors.RULES, **shapes.RULES}
 
 
 def without_other_dialects(module: ir.Module) -> ir.Module:
-    """Express arithmetic of sizes and shapes in StableHLO. A module that has none stays as it is."""
+    """Express arithmetic of sizes and shapes in StableHLO. A module that has none stays as it is.
+
+    `shape.broadcast` stays, on tensors of sizes: its formula depends on what is known of them.
+    """
     if not any(op.name in OTHER_OPS for op in module.walk()):
         return module
     contents = [_Rewritten().function(one) if isinstance(one, ir.Function) else one for one in module.contents]
@@ -55,13 +58,13 @@ class _Rewritten:
             emit = self._emitter(op, ops)
             found = _RULES[op.name](emit, operands)
             for result, value in zip(op.results, found, strict=True):
-                wanted = plain(result.type)
+                wanted = stablehlo_type(result.type)
                 if isinstance(wanted, TensorType) and not types_agree(wanted, value.type):
                     raise emit.unsupported(f"with a result {spell_type(result.type)} that is {spell_type(value.type)}")
                 self._values[result] = value
         else:
             regions = tuple([ir.Region(tuple(map(self._block, region.blocks))) for region in op.regions])
-            attributes = {name: _plain_attribute(value) for name, value in op.attributes.items()}
+            attributes = {name: _stablehlo_attribute(value) for name, value in op.attributes.items()}
             made = self._made(op.results)
             ops.append(replace(op, operands=operands, results=made, regions=regions, attributes=attributes))
 
@@ -87,8 +90,8 @@ class _Rewritten:
 
 def _in_signature(type_: Type, span: Span) -> Type:
     """The plain type of what a function or a region takes or returns; a shape has none, as its rank is not known."""
-    found = plain(type_)
-    if isinstance(found, OpaqueType) and found.text.startswith("!shape."):
+    found = stablehlo_type(type_)
+    if isinstance(found, OpaqueType):
         message = (
             f"values of type {spell_type(type_)} are not supported where functions and regions take or return them"
         )
@@ -96,10 +99,10 @@ def _in_signature(type_: Type, span: Span) -> Type:
     return found
 
 
-def _plain_attribute(attribute: Attribute) -> Attribute:
+def _stablehlo_attribute(attribute: Attribute) -> Attribute:
     """A literal of indices as one of i64."""
     if not isinstance(attribute, DenseAttr):
         return attribute
-    type_ = plain(attribute.type)
+    type_ = stablehlo_type(attribute.type)
     assert isinstance(type_, TensorType), "a literal is a tensor"
     return attribute if type_ is attribute.type else replace(attribute, type=type_)

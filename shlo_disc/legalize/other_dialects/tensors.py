@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import TensorType
-from shlo_disc.legalize.other_dialects.builder import Rule, SizeClaim, StableHloBuilder, plain
+from shlo_disc.legalize.other_dialects.builder import Rule, SizeClaim, StableHloBuilder, stablehlo_type
 
 
 def _result(emit: StableHloBuilder) -> TensorType | None:
     """The type of the result; None for a shape, whose rank its value has."""
-    type_ = plain(emit.op.results[0].type)
+    type_ = stablehlo_type(emit.op.results[0].type)
     return type_ if isinstance(type_, TensorType) else None
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from shlo_disc.dialects.other.integers import PREDICATES, type_of_constant
-from shlo_disc.dialects.other.slots import BOOL, INDEX, SHAPE, SIZE, WITNESS
+from shlo_disc.dialects.other.slots import BOOL, INDEX, truths_of
 from shlo_disc.dialects.view import numbers_of
 from shlo_disc.ir.attributes import (
+    SHAPE,
+    SIZE,
+    WITNESS,
     Attribute,
     BoolAttr,
     DenseAttr,
@@ -22,6 +25,7 @@ from shlo_disc.ir.core import Block, Op, Region
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.ir.spelling import spell_attribute, spell_dictionary, spell_type, spell_types
 from shlo_disc.parse.body import BodyReader
+from shlo_disc.parse.directives.type import read_same, write_first_type, write_types
 from shlo_disc.parse.draft import OpDraft
 from shlo_disc.parse.form import Directive
 from shlo_disc.parse.literals import encode_elements
@@ -36,10 +40,6 @@ def _read_dim(reader: BodyReader, draft: OpDraft) -> None:
     at = reader.at
     reader.check_types(draft, (reader.type(), INDEX), at)
     draft.results = (INDEX,)
-
-
-def _write_first(_writer: BodyWriter, op: Op) -> str:
-    return spell_type(op.operands[0].type)
 
 
 def _dim_fits(op: Op) -> bool:
@@ -82,31 +82,20 @@ def _write_cast(_writer: BodyWriter, op: Op) -> str:
     return f"{spell_type(op.operands[0].type)} to {spell_type(op.results[0].type)}"
 
 
-def _read_one_type(reader: BodyReader, draft: OpDraft) -> None:
-    at = reader.at
-    type_ = reader.type()
-    reader.check_types(draft, [type_] * len(draft.operands), at)
-    draft.results = (type_,)
-
-
 def _one_type_fits(op: Op) -> bool:
     return all(x.type == op.results[0].type for x in op.operands)
-
-
-def _truths(type_: Type) -> Type:
-    return TensorType(type_.shape, DType.I1) if isinstance(type_, TensorType) else BOOL
 
 
 def _read_compared(reader: BodyReader, draft: OpDraft) -> None:
     at = reader.at
     type_ = reader.type()
     reader.check_types(draft, [type_] * len(draft.operands), at)
-    draft.results = (_truths(type_),)
+    draft.results = (truths_of(type_),)
 
 
 def _compared_fits(op: Op) -> bool:
     first = op.operands[0].type
-    return all(x.type == first for x in op.operands) and op.results[0].type == _truths(first)
+    return all(x.type == first for x in op.operands) and op.results[0].type == truths_of(first)
 
 
 def _read_selected(reader: BodyReader, draft: OpDraft) -> None:
@@ -135,10 +124,7 @@ def _listed(result: Type) -> Directive:
         reader.check_types(draft, reader.types() if draft.operands else (), at)
         draft.results = (result,)
 
-    def write(_writer: BodyWriter, op: Op) -> str:
-        return ", ".join([spell_type(x.type) for x in op.operands])
-
-    return Directive(read, write, fits=_results_are(result))
+    return Directive(read, write_types, fits=_results_are(result))
 
 
 def _gives(result: Type) -> Directive:
@@ -307,12 +293,12 @@ OTHER_ATTRIBUTE_DIRECTIVES: Mapping[str, Callable[[str], Directive]] = {
     "extents": _extents,
 }
 OTHER_DIRECTIVES: Mapping[str, Directive] = {
-    "dim-of": Directive(_read_dim, _write_first, fits=_dim_fits),
+    "dim-of": Directive(_read_dim, write_first_type, fits=_dim_fits),
     "elements-of": Directive(_read_elements, lambda _writer, op: spell_type(op.results[0].type), fits=_elements_fit),
-    "element-of": Directive(_read_element, _write_first, fits=_element_fits),
+    "element-of": Directive(_read_element, write_first_type, fits=_element_fits),
     "cast": Directive(_read_cast, _write_cast),
-    "one-type": Directive(_read_one_type, _write_first, fits=_one_type_fits),
-    "compared": Directive(_read_compared, _write_first, fits=_compared_fits),
+    "one-type": Directive(read_same, write_first_type, fits=_one_type_fits),
+    "compared": Directive(_read_compared, write_first_type, fits=_compared_fits),
     "selected": Directive(_read_selected, _write_selected, fits=_selected_fits),
     "overflow": Directive(
         _read_overflow,

@@ -54,7 +54,8 @@ def _or_functional(read_short: Read, short: Callable[[Op], str | None]) -> Direc
     return Directive(read, write)
 
 
-def _read_same(reader: BodyReader, draft: OpDraft) -> None:
+def read_same(reader: BodyReader, draft: OpDraft) -> None:
+    """`T`, the type of each operand and of the result."""
     at = reader.at
     type_ = reader.type()
     for operand in draft.operands:
@@ -137,7 +138,8 @@ def _read_list(reader: BodyReader, draft: OpDraft) -> None:
     draft.results = types
 
 
-def _write_each(_writer: BodyWriter, op: Op) -> str:
+def write_first_type(_writer: BodyWriter, op: Op) -> str:
+    """The type of the first operand."""
     return spell_type(op.operands[0].type)
 
 
@@ -156,7 +158,8 @@ def _read_listed(reader: BodyReader, draft: OpDraft) -> None:
     reader.check_types(draft, reader.types(), at)
 
 
-def _write_listed(_writer: BodyWriter, op: Op) -> str:
+def write_types(_writer: BodyWriter, op: Op) -> str:
+    """`T, T`: the types of the operands."""
     return ", ".join([spell_type(operand.type) for operand in op.operands])
 
 
@@ -178,7 +181,7 @@ def _write_barrier(writer: BodyWriter, op: Op) -> str:
     attributes = f" {spell_dictionary(op.attributes)}" if op.attributes else ""
     if not op.operands:
         return f"{attributes}()"
-    return f"{attributes} {operand_names(op.operands)} : {_write_listed(writer, op)}"
+    return f"{attributes} {operand_names(op.operands)} : {write_types(writer, op)}"
 
 
 def _read_returned(reader: BodyReader, draft: OpDraft) -> None:
@@ -189,7 +192,7 @@ def _read_returned(reader: BodyReader, draft: OpDraft) -> None:
 
 
 def _write_returned(writer: BodyWriter, op: Op) -> str:
-    return f" : {_write_listed(writer, op)}" if op.operands else ""
+    return f" : {write_types(writer, op)}" if op.operands else ""
 
 
 def _read_arrow(reader: BodyReader, draft: OpDraft) -> None:
@@ -217,13 +220,13 @@ TYPE_DIRECTIVES: Mapping[str, Directive] = {
     "operands": Directive(BodyReader.operands, _write_operands),
     "spaced-operands": Directive(BodyReader.operands, _write_spaced_operands),
     "functional": Directive(_read_functional, _write_functional),
-    "same": _or_functional(_read_same, _write_same),
+    "same": _or_functional(read_same, _write_same),
     "select": _or_functional(_read_select, _write_select),
     "complex": _or_functional(_read_complex, _write_complex),
     "tuple": _or_functional(_read_tuple, _write_tuple),
     "result": Directive(_read_result, lambda _writer, op: spell_type(op.results[0].type)),
-    "each": Directive(_read_each, _write_each, fits=_each_fits),
-    "listed": Directive(_read_listed, _write_listed),
+    "each": Directive(_read_each, write_first_type, fits=_each_fits),
+    "listed": Directive(_read_listed, write_types),
     "barrier": Directive(_read_barrier, _write_barrier, fits=_same_types),
     "returned": Directive(_read_returned, _write_returned),
     "arrow": Directive(_read_arrow, _write_arrow),
