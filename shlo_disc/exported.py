@@ -31,7 +31,7 @@ class Signature:
     kept: tuple[int, ...]  # the leaves that the program takes
     platform: int  # the position of the device among the platforms of the export
     is_flat: bool  # every positional argument is one leaf, and the program takes all of them
-    keys: tuple[str, ...] = ()  # of each leaf: the generator of a typed random key, or an empty text
+    keys: tuple[str, ...] = ()  # of each leaf, the generator of a typed random key or an empty text; () without keys
     key_results: tuple[str, ...] = ()  # the same of each result
     leading: int = 0  # the number of bound positional arguments before these
 
@@ -49,7 +49,7 @@ class Signature:
         leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
         if tree != self.in_tree:
             raise ArgumentTypeError(self._difference(args, kwargs))
-        if any(self.keys):
+        if self.keys:
             leaves = [
                 _key_data(leaf, generator, name) if generator else leaf
                 for leaf, generator, name in zip(leaves, self.keys, self.names, strict=True)
@@ -58,7 +58,7 @@ class Signature:
 
     def unflatten(self, leaves: Sequence[Any]) -> Any:
         """The results as the exported function returns them."""
-        if any(self.key_results):
+        if self.key_results:
             import jax  # noqa: PLC0415
 
             leaves = [
@@ -70,7 +70,7 @@ class Signature:
     @property
     def has_keys(self) -> bool:
         """Whether an argument or a result is a typed random key, whose data the program takes or returns."""
-        return any(self.keys) or any(self.key_results)
+        return bool(self.keys or self.key_results)
 
     def example(self) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
         """The positional and the keyword arguments and the result, with the numbers of the leaves in their places."""
@@ -98,13 +98,14 @@ class Signature:
         leaves, tree = jax.tree_util.tree_flatten(numbers)
         place = {leaf: k for k, leaf in enumerate(self.kept)}
         flat = jax.tree_util.tree_structure(((0,) * len(leaves), {}))
+        keys = _some(tuple(self.keys[leaf] for leaf in leaves) if self.keys else ())
         signature = replace(
             self,
             in_tree=tree,
             names=tuple(self.names[leaf] for leaf in leaves),
             kept=tuple(k for k, leaf in enumerate(leaves) if leaf in place),
-            is_flat=tree == flat and place.keys() >= set(leaves) and not any(self.keys),
-            keys=tuple(self.keys[leaf] for leaf in leaves) if self.keys else (),
+            is_flat=tree == flat and place.keys() >= set(leaves) and not keys,
+            keys=keys,
             leading=leading,
         )
         return SignaturePart(signature, tuple(place[leaf] for leaf in leaves if leaf in place))
@@ -167,6 +168,9 @@ def deserialize(data: bytes, file: str = "") -> Any:
     try:
         return export.deserialize(bytearray(data))
     except ImportError as error:
+        missing = error.__cause__ if isinstance(error.__cause__, ImportError) else error  # JAX words it anew
+        if (missing.name or "").partition(".")[0] != "flatbuffers":
+            raise ShloDiscError(f"{place}a serialized export is read by JAX, which fails: {error}") from error
         raise ShloDiscError(
             f"{place}a serialized export is read with flatbuffers, which is not installed: pip install 'shlo-disc[jax]'"
         ) from error
@@ -189,16 +193,16 @@ def read_exported(exported: Any, platform: str = "cpu", *, isolate: bool | None 
     kept = tuple(exported.module_kept_var_idx)
     flat = jax.tree_util.tree_structure(((0,) * len(names), {}))
     platforms: Sequence[str] = exported.platforms
-    keys = tuple(map(_generator, exported.in_avals))
+    keys = _some(tuple(map(_generator, exported.in_avals)))
     signature = Signature(
         in_tree=tree,
         out_tree=exported.out_tree,
         names=names,
         kept=kept,
         platform=platforms.index(platform) if platform in platforms else 0,
-        is_flat=tree == flat and len(kept) == len(names) and not any(keys),
+        is_flat=tree == flat and len(kept) == len(names) and not keys,
         keys=keys,
-        key_results=tuple(map(_generator, exported.out_avals)),
+        key_results=_some(tuple(map(_generator, exported.out_avals))),
     )
     name = str(exported.fun_name).strip("<>")
     return _text(exported, name, isolate=_is_deserialized(exported) if isolate is None else isolate), name, signature
@@ -291,6 +295,11 @@ def _generator(aval: Any) -> str:
     if not jax.numpy.issubdtype(aval.dtype, jax.dtypes.prng_key):
         return ""
     return aval.dtype._impl.name  # noqa: SLF001 - `jax.random.key_impl` takes keys, not their types
+
+
+def _some(generators: tuple[str, ...]) -> tuple[str, ...]:
+    """The generators of leaves, or none at all where no leaf has one."""
+    return generators if any(generators) else ()
 
 
 def _key_data(leaf: Any, generator: str, name: str) -> Any:

@@ -94,6 +94,17 @@ def test_a_serialized_export_without_flatbuffers_says_what_to_install(
         shlo_disc.compile(data)
 
 
+def test_another_module_that_is_missing_is_not_called_flatbuffers(
+    doubled: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = bytes(doubled.serialize())
+    monkeypatch.delitem(sys.modules, "jax._src.export.serialization")
+    monkeypatch.delattr("jax._src.export.serialization_generated")
+    monkeypatch.setitem(sys.modules, "jax._src.export.serialization_generated", None)
+    with pytest.raises(shlo_disc.ShloDiscError, match=r"read by JAX, which fails: .*serialization_generated"):
+        shlo_disc.compile(data)
+
+
 @pytest.mark.parametrize(
     "rubbish",
     [None, 3, ["module {}"]],

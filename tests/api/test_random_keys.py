@@ -16,6 +16,7 @@ from jax import export
 
 import shlo_disc
 from shlo_disc import ArgumentTypeError
+from shlo_disc.exported import read_exported
 from tests.api.programs import compiled, counted, dims, exported, spec
 
 GENERATORS = ("threefry2x32", "rbg", "unsafe_rbg")
@@ -88,6 +89,24 @@ def test_a_key_is_bound() -> None:
         assert found[1]["key"].dtype == keys.dtype
         for one, right in zip(data(found), wanted, strict=True):
             np.testing.assert_array_equal(one, right)
+
+
+def test_what_is_left_beside_a_bound_key_is_flat() -> None:
+    """Calls of arguments that are leaves, none of them a key, take no pytree apart."""
+    kind = jax.random.key(0).dtype
+    program = exported(lambda key, x: x + jax.random.uniform(key), spec(dtype=kind), spec(2))
+    _, _, signature = read_exported(program)
+    assert signature.keys == ("threefry2x32", "")
+    bound, rest = signature.split((jax.random.key(3),), {})
+    assert (bound.signature.is_flat, bound.signature.keys) == (False, ("threefry2x32",))
+    assert (rest.signature.is_flat, rest.signature.keys) == (True, ())
+    run, key = shlo_disc.compile(program), jax.random.key(3)
+    np.testing.assert_array_equal(run.bind(key)(counted(2)), run(key, counted(2)))
+
+
+def test_a_program_without_keys_names_none() -> None:
+    _, _, signature = read_exported(exported(lambda x: x + 1, spec(2)))
+    assert (signature.keys, signature.key_results) == ((), ())
 
 
 def test_a_key_of_another_generator_is_refused() -> None:
