@@ -16,6 +16,7 @@ trace at the sizes in question shows, too (`by_library`). Other functions of Num
 from __future__ import annotations
 
 import inspect
+import os
 import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -96,13 +97,14 @@ def assumptions_of(scope: Any) -> Generator[list[JaxAssumption]]:
         result += found
 
 
-def _record(size: Any, relation: str) -> None:
+def _record(size: Any, relation: str, *, is_equality: bool = False) -> None:
     """Record an assumption of a size of the scope, unless it is a number and proven."""
     scope = _state.scope
     if scope is None or getattr(size, "scope", None) is not scope:
         return
-    by_library = _is_asked_by_library()
-    if by_library and relation == "!=":
+    by_library = relation != "!=" or is_equality
+    by_library = by_library and _is_asked_by_library()
+    if by_library and is_equality:
         return
     _state.scope = None  # storing it compares sizes, too
     try:
@@ -122,11 +124,11 @@ def _watch() -> None:
         answer = equal(self, other)
         of_scope = not isinstance(other, kind) or other.scope is self.scope  # JAX keeps sizes of other traces in caches
         if not answer and _state.scope is self.scope and isinstance(other, int | kind) and of_scope:
-            _record(_difference(self, other), "!=")
+            _record(_difference(self, other), "!=", is_equality=True)
         return answer
 
     def watched_divide(self: Any, divisor: Any) -> Any:
-        _record(divisor, "!=")
+        _record(divisor, "!=", is_equality=True)
         return divide(self, divisor)
 
     def watched_bounds(size: Any, precision: Any) -> tuple[float, float]:
@@ -177,10 +179,14 @@ def _is_read_by_user() -> bool:
     frame = inspect.currentframe()
     while frame is not None:
         file = frame.f_code.co_filename
-        if file != __file__ and not file.startswith("<"):  # <string>: methods that dataclasses make
+        # <string>: methods that dataclasses make. The standard library reads for its caller.
+        if file != __file__ and not file.startswith("<") and file.rpartition(os.sep)[0] != _STANDARD_LIBRARY:
             return not file.startswith(_library_folders())
         frame = frame.f_back
     return False
+
+
+_STANDARD_LIBRARY = inspect.__file__.rpartition(os.sep)[0]
 
 
 @lru_cache(maxsize=1)

@@ -6,7 +6,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from shlo_disc.expr.dim import const, symbol
+from shlo_disc.expr.dim import Dim, const, symbol
 from shlo_disc.jit.shape_specs import RESERVED
 from shlo_disc.legalize.constraints import read_constraints
 from shlo_disc.size_expr import SizeExpr, SizeOp
@@ -55,8 +55,17 @@ def for_jax(constraints: Sequence[str]) -> list[str]:
                 rhs, relation = rhs + 1, ">="
             case _:
                 pass
-        found.append(f"{_text(lhs.size_expr())} {relation} {_text(rhs.size_expr())}")
+        found.append(f"{text_of(lhs)} {relation} {text_of(rhs)}")
     return found
+
+
+def text_of(size: Dim) -> str:
+    """A size as JAX reads it.
+
+    >>> text_of((symbol("n") + 1) // 2)
+    'floordiv(n + 1, 2)'
+    """
+    return _text(size.size_expr())
 
 
 def _text(size: SizeExpr) -> str:

@@ -3,11 +3,13 @@
 A call with new sizes is served by the first program that fits (`Abstraction.solve`), whose constraints hold, and whose
 trace is valid at these sizes. If it assumed something that is not true there (`comparisons.py`), the function is traced
 at the very sizes, which compiles nothing, and the program serves if both traces are the same (`same_trace.py`). If no
-program serves, one more is compiled, for all sizes that were seen so far.
+program serves, one more is compiled, for all sizes that were seen so far: traced with symbolic sizes, else from what
+traces at several sizes have in common (`generalized.py`), else with as few numbers in the places of sizes as possible.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import logging
 import threading
@@ -18,14 +20,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from shlo_disc.compiled import Compiled
-from shlo_disc.diagnostics import RuntimeShapeError
+from shlo_disc.diagnostics import RuntimeShapeError, ShloDiscError
 from shlo_disc.expr.dim import Dim
 from shlo_disc.jit.abstraction import Abstraction, Shapes, SizeHistory, Sizes, fixed
 from shlo_disc.jit.constraint_text import first_broken, names_in
+from shlo_disc.jit.generalized import Generalization, KeptArrays, generalize
 from shlo_disc.jit.leaves import LeafType
 from shlo_disc.jit.program import TracedProgram
 from shlo_disc.jit.same_trace import same_trace
-from shlo_disc.jit.tracing import Trace, Untraceable, trace
+from shlo_disc.jit.tracing import FunctionError, Trace, Untraceable, trace
 
 log = logging.getLogger("shlo_disc")
 
@@ -37,20 +40,29 @@ _SEEN_KEPT = 4096
 class SizeVariant:
     """One program of a function: its shapes, why it exists, and the calls that it serves.
 
-    `pinned` are sizes that are numbers because JAX cannot trace them as symbols; `reason` is in words.
+    `pinned` are sizes that are numbers because JAX cannot trace them as symbols; `reason` is in words. A program of a
+    `generalization` takes further arguments, after those of the function.
     """
 
     program: TracedProgram
     reason: str
     pinned: tuple[str, ...] = ()
+    generalization: Generalization | None = None
     signatures: int = 0
     compared: int = 0  # of these, those whose trace was compared with one at their sizes
     compiled: Compiled | None = None
 
     @property
     def shapes(self) -> Abstraction:
-        """Its shapes."""
-        return self.program.trace.abstraction
+        """The shapes of the function's arguments."""
+        every, further = self.program.trace.abstraction, len(self.further_names)
+        return Abstraction(every.shapes[:-further]) if further else every
+
+    @property
+    def further_names(self) -> tuple[str, ...]:
+        """Names of the arguments that are not the function's."""
+        count = 0 if self.generalization is None else len(self.generalization.given)
+        return tuple([f"value {k} of the sizes" for k in range(count)])
 
 
 @dataclass
@@ -81,6 +93,7 @@ class Family:
         self._declared_names = {one.name for dims in structure.declared for dim in dims or () for one in dim.symbols()}
         self._lock = threading.RLock()
         self._concrete = dict[Shapes, Trace]()
+        self._given = KeptArrays()
 
     @property
     def signatures(self) -> int:
@@ -100,17 +113,41 @@ class Family:
             self._served[shapes] = found
             return found
 
+    def given(self, variant: SizeVariant, shapes: Shapes) -> Sequence[Any]:
+        """The further arguments of a program for a call that it serves."""
+        one = variant.generalization
+        if one is None or not one.given:
+            return ()
+        if (found := self._given.get(shapes)) is None:
+            with self._lock:
+                sizes = variant.shapes.solve(shapes)
+                assert sizes is not None, "a call fits the program that serves it"
+                found = one.match(self._concrete_trace(shapes).jaxpr, sizes)
+                if found is None:
+                    raise ShloDiscError(
+                        f"{self.structure.name}: the function is not the one that it was when it was first traced with "
+                        f"shapes {list(shapes)}\n  help: results of a function depend on its arguments alone"
+                    )
+                self._given.keep(shapes, found)
+        return found
+
     def _find(self, shapes: Shapes) -> SizeVariant | None:
         return next((one for one in self.variants if self._serves(one, shapes)), None)
 
     def _serves(self, variant: SizeVariant, shapes: Shapes) -> bool:
         found = variant.program.trace
-        sizes = found.abstraction.solve(shapes)
+        sizes = variant.shapes.solve(shapes)
         if sizes is None or not found.allows(sizes):
             return False
-        broken = found.broken(sizes)
-        variant.compared += bool(broken)
-        return self._is_valid(variant.program, sizes, shapes)
+        broken, one = found.broken(sizes), variant.generalization
+        variant.compared += bool(broken) or one is not None
+        if one is None:
+            return self._is_valid(variant.program, sizes, shapes)
+        given = one.match(self._concrete_trace(shapes).jaxpr, sizes)
+        if given is None or (broken and not self._is_valid_in_library(variant.program, sizes, shapes)):
+            return False
+        self._given.keep(shapes, given)
+        return True
 
     def _is_valid(self, program: TracedProgram, sizes: Sizes, shapes: Shapes) -> bool:
         """Whether a symbolic trace is what a trace at the very sizes would be."""
@@ -118,10 +155,14 @@ class Family:
         broken = found.broken(sizes)
         if not broken:
             return True
-        concrete = self._concrete_trace(shapes)
         if all(one.by_library for one in broken):
-            return found.result_types(sizes) == concrete.result_types({}) and program.accepts(sizes)
-        return same_trace(found.jaxpr, sizes, concrete.jaxpr)
+            return self._is_valid_in_library(program, sizes, shapes)
+        return same_trace(found.jaxpr, sizes, self._concrete_trace(shapes).jaxpr)
+
+    def _is_valid_in_library(self, program: TracedProgram, sizes: Sizes, shapes: Shapes) -> bool:
+        """The same where it assumed only what code asked that is defined alike for all sizes."""
+        types = self._concrete_trace(shapes).result_types({})
+        return program.trace.result_types(sizes) == types and program.accepts(sizes)
 
     def _concrete_trace(self, shapes: Shapes) -> Trace:
         """The function at these very sizes: traced, not compiled."""
@@ -132,31 +173,35 @@ class Family:
 
     def _trace(self, shapes: Abstraction, seen: Sequence[Sizes] = ()) -> Trace:
         one = self.structure
+        return trace(one.flat(), one.types, shapes, self._constraints(shapes), seen)
+
+    def _constraints(self, shapes: Abstraction) -> list[str]:
+        """Those on symbols of the shapes."""
         pinned = self._declared_names - set(shapes.names)
-        constraints = [text for text in one.constraints if not names_in(text) & pinned]
-        return trace(one.flat(), one.types, shapes, constraints, seen)
+        return [text for text in self.structure.constraints if not names_in(text) & pinned]
 
     def _new(self, shapes: Shapes) -> SizeVariant:
         learned = copy(self._history)
         learned.add(shapes)
         started = time.perf_counter()
-        found, reason, pinned = self._traced(learned, shapes)
+        variant = self._traced(learned, shapes)
         self._history = learned  # a call that fails teaches nothing
-        variant = SizeVariant(self._program(found), reason, pinned)
         self.variants.append(variant)
         log.info(
             "%s: program %d for %s (%s), traced in %.2f s",
-            self.structure.name, len(self.variants), found.abstraction, reason, time.perf_counter() - started,
+            self.structure.name, len(self.variants), variant.shapes, variant.reason, time.perf_counter() - started,
         )  # fmt: skip
         return variant
 
-    def _program(self, found: Trace) -> TracedProgram:
+    def _program(self, found: Trace, further: int = 0) -> TracedProgram:
+        """The program of a trace; the last `further` arguments are not the function's."""
+
         def at(sizes: Sizes) -> TracedProgram:
-            shapes = found.abstraction.substitute(sizes).shapes
+            every = found.abstraction.substitute(sizes).shapes
+            shapes = tuple([tuple([x.evaluate({}) for x in one]) for one in every])
             with self._lock:
-                return self._program(
-                    self._concrete_trace(tuple([tuple([x.evaluate({}) for x in one]) for one in shapes]))
-                )
+                own = self._program(self._concrete_trace(shapes[: len(shapes) - further]))
+            return own.with_unused(found.specs[len(shapes) - further :], shapes[len(shapes) - further :])
 
         is_symbolic = bool(found.abstraction.symbols)
         return TracedProgram(self.structure.name, found, self.structure.compile, at if is_symbolic else None)
@@ -174,21 +219,23 @@ class Family:
             known = ", ".join(f"{name} = {values[name]}" for name in sorted(names_in(text) & values.keys() or values))
             raise RuntimeShapeError(f"{self.structure.name}: found {known}, expected {text}")
 
-    def _traced(self, learned: SizeHistory, shapes: Shapes) -> tuple[Trace, str, tuple[str, ...]]:
-        """Trace for the widest shapes that JAX can trace and this call fits; why, and which sizes are pinned."""
+    def _traced(self, learned: SizeHistory, shapes: Shapes) -> SizeVariant:
+        """A program for the widest shapes that can be traced and this call fits."""
         wanted = learned.abstraction()
         if not wanted.symbols:
-            return self._concrete_trace(shapes), "the sizes of the first call", ()
+            return self._of_trace(self._concrete_trace(shapes), "the sizes of the first call")
         doubtful = self._attempt(wanted, shapes)
         if isinstance(doubtful, Trace):
-            return doubtful, _reason(doubtful, ()), ()
+            return self._of_trace(doubtful, _reason(doubtful, ()))
         self._concrete_trace(shapes)  # raises if the error is the function's own
         sizes = wanted.solve(shapes)
         assert sizes is not None, "what was learned from a call fits it"
         for narrower in (learned.abstraction(related=True), wanted.with_equal(sizes)):
             found = self._attempt(narrower, shapes) if narrower != wanted else None
             if isinstance(found, Trace):
-                return found, _reason(found, ()), ()
+                return self._of_trace(found, _reason(found, ()))
+        if (general := self._generalized(wanted, shapes, doubtful)) is not None:
+            return general
         symbols = _likely_causes(doubtful, wanted)
         trials = (some for count in range(1, len(symbols)) for some in itertools.combinations(symbols, count))
         for pinned in itertools.islice(trials, _MOST_TRIALS):
@@ -196,20 +243,54 @@ class Family:
             found = self._attempt(narrower, shapes)
             if isinstance(found, Trace):
                 names = tuple([one.name for one in pinned])
-                return found, _reason(found, names, doubtful), names
+                return self._of_trace(found, _reason(found, names, doubtful), names)
         names = tuple([one.name for one in symbols])
-        return self._concrete_trace(shapes), _reason(None, names, doubtful), names
+        return self._of_trace(self._concrete_trace(shapes), _reason(None, names, doubtful), names)
+
+    def _of_trace(self, found: Trace, reason: str, pinned: tuple[str, ...] = ()) -> SizeVariant:
+        return SizeVariant(self._program(found), reason, pinned)
+
+    def _generalized(self, wanted: Abstraction, shapes: Shapes, why: Untraceable) -> SizeVariant | None:
+        """A program from what traces at several sizes have in common."""
+        seen = self._seen(wanted, shapes)
+        general = generalize(wanted.symbols, seen, functools.partial(self._jaxpr_at, wanted))
+        if general is None:
+            return None
+        one = self.structure
+        every = Abstraction((*wanted.shapes, *general.shapes))
+        try:
+            found = trace(general.flat(), (*one.types, *general.types), every, self._constraints(every), seen)
+        except Untraceable as error:
+            log.info("%s: no program for all sizes: %s", one.name, error)
+            return None
+        first = str(why).strip().partition("\n")[0]
+        reason = f"each new shape is traced and compared, as JAX cannot trace it with symbols: {first}"
+        variant = SizeVariant(self._program(found, len(general.given)), reason, generalization=general)
+        variant.program.is_differentiable = False
+        return variant if self._serves(variant, shapes) else None
+
+    def _jaxpr_at(self, wanted: Abstraction, sizes: Sizes) -> Any:
+        """The function at these sizes; None if it refuses them."""
+        shapes = tuple([tuple([x.evaluate({}) for x in one]) for one in wanted.substitute(sizes).shapes])
+        try:
+            return self._trace(fixed(shapes)).jaxpr
+        except FunctionError:
+            return None
+
+    def _seen(self, wanted: Abstraction, shapes: Shapes) -> list[Sizes]:
+        """The sizes of a call, and those of earlier ones."""
+        sizes = wanted.solve(shapes)
+        assert sizes is not None, "what was learned from a call fits it"
+        return [sizes, *[one for one in map(wanted.solve, self._served) if one is not None]]
 
     def _attempt(self, wanted: Abstraction, shapes: Shapes) -> Trace | Untraceable:
         """A trace that serves a call; else why there is none."""
-        sizes = wanted.solve(shapes)
-        assert sizes is not None, "what was learned from a call fits it"
-        seen = [sizes, *[one for one in map(wanted.solve, self._served) if one is not None]]
+        seen = self._seen(wanted, shapes)
         try:
             found = self._trace(wanted, seen)
         except Untraceable as error:
             return error
-        if self._is_valid(self._program(found), sizes, shapes):
+        if self._is_valid(self._program(found), seen[0], shapes):
             return found
         return Untraceable(ValueError("at these sizes the function takes another path than at others"))
 

@@ -10,6 +10,11 @@ from shlo_disc.jit.jax_modules import jax_module
 from shlo_disc.jit.leaves import LeafType, as_given, key_name
 
 
+def flat_tree(count: int) -> Any:
+    """JAX's structure of that many positional arguments which are arrays."""
+    return jax_module().tree_util.tree_structure(((0,) * count, {}))
+
+
 class FlatFunction:
     """A function for calls of one structure: leaves in, leaves out; static arguments are those of the call."""
 
@@ -20,10 +25,7 @@ class FlatFunction:
         self.in_tree = call.tree
         self.out_tree: Any = None  # known once the function is traced
         self._keys: tuple[str | None, ...] = ()
-        jax = jax_module()
-
-        flat = jax.tree_util.tree_structure(((0,) * len(call.values), {}))
-        self.is_flat = call.tree == flat
+        self.is_flat = call.tree == flat_tree(len(call.values))
 
     def new(self) -> Callable[..., list[Any]]:
         """A new function object, of which JAX knows no trace."""

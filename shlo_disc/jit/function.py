@@ -20,7 +20,7 @@ from shlo_disc.jit.constraint_text import names_in
 from shlo_disc.jit.declared import declared_names, declared_shapes, read_declaration
 from shlo_disc.jit.donation import delete_donated, donated_leaves, warn_of_unusable
 from shlo_disc.jit.family import CallStructure, Family, SizeVariant
-from shlo_disc.jit.flat import FlatFunction
+from shlo_disc.jit.flat import FlatFunction, flat_tree
 from shlo_disc.jit.jax_modules import context
 from shlo_disc.jit.quick import QuickCalls
 from shlo_disc.jit.report import FunctionReport, describe
@@ -276,13 +276,14 @@ class JitFunction:
                     return self._fun(*args, **kwargs)
                 self._jax.trace(*args, **kwargs)  # raises the same error with JAX's own words and places
                 raise error.cause from None
+            values = [*call.values, *served.family.given(variant, call.shapes)]
             if call.is_traced:
                 if self._fallback == "jax":
                     self._program(served, variant)  # raises now, not when JAX lowers what it traces
-                found = primitive.call(variant.program, call.values)
+                found = primitive.call(variant.program, values)
             else:
                 self._program(served, variant)
-                found = variant.program.run(call.values)
+                found = variant.program.run(values)
         except (RuntimeShapeError, ArgumentTypeError, MemoryError):
             raise
         except ShloDiscError as error:
@@ -326,15 +327,15 @@ class JitFunction:
 
     def _program(self, served: _Served, variant: SizeVariant) -> Compiled:
         if variant.compiled is None:
-            runnable = variant.program.runnable
-            count = len(served.family.structure.names)
+            runnable, flat = variant.program.runnable, served.flat
+            names = [*served.family.structure.names, *variant.further_names]
             signature = Signature(
-                in_tree=served.flat.in_tree,
-                out_tree=served.flat.out_tree,
-                names=tuple(served.family.structure.names),
-                kept=tuple(range(count)),
+                in_tree=flat.in_tree if not variant.further_names else flat_tree(len(names)),
+                out_tree=flat.out_tree,
+                names=tuple(names),
+                kept=tuple(range(len(names))),
                 platform=0,
-                is_flat=served.flat.is_flat,
+                is_flat=flat.is_flat or bool(variant.further_names),
             )
             variant.compiled = Compiled(runnable, signature)
             warn_of_unusable(served.donated, variant.program.trace)
@@ -344,7 +345,7 @@ class JitFunction:
         self, served: _Served, variant: SizeVariant, call: Call, given: tuple[Any, dict[str, Any]]
     ) -> None:
         """Let C serve the next calls like this one, if it can tell them apart."""
-        if served.donated or not served.flat.has_plain_results or variant.compiled is None:
+        if served.donated or not served.flat.has_plain_results or variant.compiled is None or variant.further_names:
             return
         if call.is_plain:
             self._quick = context(), variant.compiled.serve

@@ -73,6 +73,7 @@ class TracedProgram:
         self.carried = carried
         self._at = at
         self.is_original = True  # not derived from another program
+        self.is_differentiable = True  # at symbolic sizes, and can be batched there
         self._compile = compile_
         self._lock = threading.RLock()
         self._derived = dict[object, Any]()
@@ -187,6 +188,8 @@ class TracedProgram:
         """What is derived at symbolic sizes, if that is right at these sizes; else what is derived at these."""
         if not sizes:
             return self._once(key, symbolic)
+        if not self.is_differentiable:
+            return fixed()
         found: _Derived | Exception = self._once(key, lambda: _attempt(symbolic))
         with self._lock:
             if len(self._chosen) >= _CHOICES_KEPT:
@@ -227,7 +230,7 @@ class TracedProgram:
         """A program at given sizes; raise if it takes other arguments than this one."""
         shapes = self.trace.abstraction.substitute(sizes).shapes
         if self.carried:
-            found = found._with_carrier(shapes[-1])
+            found = found.with_unused(self.trace.specs[-1:], [[dim.evaluate({}) for dim in shapes[-1]]])
         specs = [(dims, one.dtype) for dims, one in zip(shapes, self.trace.specs, strict=True)]
         if specs != [(tuple(map(const, one.shape)), one.dtype) for one in found.trace.specs]:
             raise UnsupportedOpError(
@@ -236,12 +239,15 @@ class TracedProgram:
             )
         return found
 
-    def _with_carrier(self, shape: Sequence[Dim]) -> TracedProgram:
-        """A program at given sizes with one more argument, which it does not use."""
+    def with_unused(self, specs: Sequence[Any], shapes: Shapes) -> TracedProgram:
+        """A program at given sizes with further arguments, which it does not use: types of JAX, and their shapes."""
+        if not specs:
+            return self
         jax = jax_module()
 
-        carrier = jax.ShapeDtypeStruct(tuple([dim.evaluate({}) for dim in shape]), bool)
-        return self._derive(self.name, lambda *arrays: self.flat(*arrays[:-1]), [*self.trace.specs, carrier], ())
+        unused = [jax.ShapeDtypeStruct(tuple(shape), one.dtype) for one, shape in zip(specs, shapes, strict=True)]
+        count = len(self.trace.specs)
+        return self._derive(self.name, lambda *arrays: self.flat(*arrays[:count]), [*self.trace.specs, *unused], ())
 
     def _derive(
         self,

@@ -15,7 +15,7 @@ from typing import Any
 from shlo_disc.expr.dim import Dim, const, symbol
 from shlo_disc.jit.abstraction import Abstraction, Sizes
 from shlo_disc.jit.comparisons import SizeAssumption, assumptions_of
-from shlo_disc.jit.constraint_text import first_broken, for_jax
+from shlo_disc.jit.constraint_text import first_broken, for_jax, text_of
 from shlo_disc.jit.jax_modules import SEQUENCES, jax_module, without_mesh
 from shlo_disc.jit.leaves import LeafType
 from shlo_disc.legalize.constraints import read_size
@@ -195,7 +195,7 @@ def _named_axes(jaxpr: Any) -> bool:
 def _sizes_of_jax(shape: Sequence[Dim], scope: Any) -> Any:
     export = jax_module("jax.export")
 
-    return export.symbolic_shape(", ".join(map(str, shape)), scope=scope) if shape else ()
+    return export.symbolic_shape(", ".join([text_of(one) for one in shape]), scope=scope) if shape else ()
 
 
 def _spec(jax: Any, one: LeafType, shape: Sequence[Any]) -> Any:

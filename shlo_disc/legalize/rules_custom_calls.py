@@ -9,7 +9,14 @@ from shlo_disc.diagnostics import UnsupportedOpError, VerifyError
 from shlo_disc.dynamic_ops.reduce import ReduceWindowAttrs
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.spelling import spell_type
-from shlo_disc.legalize import rules_gpu_linear_algebra, rules_linear_algebra, rules_random, rules_sparse, rules_top_k
+from shlo_disc.legalize import (
+    rules_gpu_linear_algebra,
+    rules_library,
+    rules_linear_algebra,
+    rules_random,
+    rules_sparse,
+    rules_top_k,
+)
 from shlo_disc.legalize.attribute_values import dictionary, string
 from shlo_disc.legalize.builder import Bound, tensor_type
 from shlo_disc.legalize.composer import Composer
@@ -87,6 +94,7 @@ CUSTOM: Mapping[str, Rule] = {
     **rules_gpu_linear_algebra.CALLS,
     **rules_sparse.CALLS,
     **rules_random.CUSTOM,
+    **rules_library.CUSTOM,
 }
 
 

@@ -1,0 +1,229 @@
+"""What traces of one function have in common: a jaxpr with places for its numbers.
+
+`read` takes the numbers and the constants out of a jaxpr. What is left, the template, is equal for all traces that are
+the same but for these. So two traces are compared by their templates, numbers and constants, and a template with other
+numbers is another trace.
+
+Types of intermediate results are left out: they follow from the arguments and the parameters.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from shlo_disc.jit.jax_modules import INTEGERS, MAPPINGS, NUMPY, SEQUENCES, jax_module
+
+# Parameters that are names, or functions that a program without derivatives does not call.
+_IGNORED = frozenset(
+    {"name", "jvp_jaxpr_thunk", "jvp_jaxpr_fun", "fwd_jaxpr_thunk", "bwd", "debug_info", "source_info"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SizePlace:
+    """The place of an integer, by its number in the trace."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class ValuePlace:
+    """The place of a constant: its number in the trace, its shape and type."""
+
+    number: int
+    shape: tuple[SizePlace, ...]
+    dtype: str
+    weak: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """What has no places."""
+
+    key: object
+    original: Any = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A tuple, list, dict, dataclass, or type of an array, with places in its parts."""
+
+    kind: str
+    names: tuple[str, ...]
+    parts: tuple[Node, ...]
+    original: Any = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentType:
+    """The type of an argument of a jaxpr."""
+
+    shape: tuple[SizePlace, ...]
+    dtype: str
+    weak: bool
+    original: Any = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """An equation; operands are places of constants, or numbers of variables in the order of their definition."""
+
+    primitive: str
+    operands: tuple[ValuePlace | int, ...]
+    parameters: tuple[tuple[str, Node], ...]
+    results: int
+    effects: str
+    original: Any = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A jaxpr. Its variables are the constants, the arguments, and the results of its equations, in this order."""
+
+    constants: tuple[ValuePlace | ArgumentType, ...]  # types, if it is not closed
+    arguments: tuple[ArgumentType, ...]
+    equations: tuple[Equation, ...]
+    results: tuple[ValuePlace | int, ...]
+    original: Any = field(compare=False)
+
+
+Node: TypeAlias = "SizePlace | ValuePlace | Fixed | Record | Body"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A trace: its template, and what stands in the places."""
+
+    template: Body
+    sizes: tuple[int, ...]
+    values: tuple[Any, ...]
+
+
+class NotReadable(Exception):  # noqa: N818  a condition, not an error of the user's
+    """A trace has something that a template cannot hold, such as a reference to memory."""
+
+
+def read(jaxpr: Any) -> Reading:
+    """Read a closed jaxpr without symbols. Raises `NotReadable`."""
+    reader = _Reader()
+    template = reader.closed(jaxpr)
+    return Reading(template, tuple(reader.sizes), tuple(reader.values))
+
+
+def places(node: Node) -> Iterator[SizePlace | ValuePlace]:
+    """All places in a part of a template."""
+    match node:
+        case Fixed():
+            pass
+        case SizePlace():
+            yield node
+        case ValuePlace():
+            yield node
+            yield from node.shape
+        case Record():
+            for part in node.parts:
+                yield from places(part)
+        case Body():
+            for one in (*node.constants, *node.arguments):
+                yield from places(one) if isinstance(one, ValuePlace) else one.shape
+            for equation in node.equations:
+                for part in (*equation.operands, *[part for _, part in equation.parameters]):
+                    if not isinstance(part, int):
+                        yield from places(part)
+            for one in node.results:
+                if not isinstance(one, int):
+                    yield from places(one)
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.sizes, self.values = list[int](), list[Any]()
+
+    def closed(self, jaxpr: Any) -> Body:
+        return self._body(jaxpr.jaxpr, tuple(map(self._value, jaxpr.consts)), jaxpr)
+
+    def _body(self, jaxpr: Any, constants: tuple[ValuePlace | ArgumentType, ...], original: Any) -> Body:
+        arguments = tuple([self._type(one.aval) for one in jaxpr.invars])
+        numbers = {one: number for number, one in enumerate([*jaxpr.constvars, *jaxpr.invars])}
+        equations = list[Equation]()
+        for eqn in jaxpr.eqns:
+            operands = tuple([self._operand(one, numbers) for one in eqn.invars])
+            names = sorted(eqn.params.keys() - _IGNORED)
+            parameters = tuple([(name, self._node(eqn.params[name])) for name in names])
+            effects = ", ".join(sorted(type(one).__name__ for one in eqn.effects))
+            equations.append(Equation(eqn.primitive.name, operands, parameters, len(eqn.outvars), effects, eqn))
+            for one in eqn.outvars:
+                numbers[one] = len(numbers)
+        results = tuple([self._operand(one, numbers) for one in jaxpr.outvars])
+        return Body(constants, arguments, tuple(equations), results, original)
+
+    def _operand(self, one: Any, numbers: Mapping[Any, int]) -> ValuePlace | int:
+        return self._value(one.val) if hasattr(one, "val") else numbers[one]
+
+    def _size(self, value: Any) -> SizePlace:
+        self.sizes.append(int(value))
+        return SizePlace(len(self.sizes) - 1)
+
+    def _value(self, value: Any) -> ValuePlace:
+        aval = jax_module().typeof(value)
+        if not isinstance(getattr(aval, "dtype", None), np.dtype):  # a random key, or no array at all
+            raise NotReadable
+        shape = tuple(map(self._size, aval.shape))
+        self.values.append(value)
+        return ValuePlace(len(self.values) - 1, shape, str(aval.dtype), bool(aval.weak_type))
+
+    def _type(self, aval: Any) -> ArgumentType:
+        if type(aval).__name__ not in {"ShapedArray", "AbstractToken"}:
+            raise NotReadable
+        shape = tuple(map(self._size, getattr(aval, "shape", ())))
+        return ArgumentType(shape, str(getattr(aval, "dtype", aval)), bool(getattr(aval, "weak_type", False)), aval)
+
+    def _node(self, value: Any) -> Node:
+        if value is None or isinstance(value, bool | str | bytes | enum.Enum):
+            return Fixed(value, value)
+        if isinstance(value, INTEGERS):
+            return self._size(value)
+        if isinstance(value, SEQUENCES):
+            return Record(type(value).__name__, (), tuple(map(self._node, value)), value)
+        if isinstance(value, MAPPINGS):
+            keys = sorted(value, key=str)
+            return Record("dict", tuple(map(str, keys)), tuple([self._node(value[key]) for key in keys]), value)
+        if hasattr(value, "jaxpr") and hasattr(value, "consts"):
+            return self.closed(value)
+        if hasattr(value, "eqns") and hasattr(value, "invars"):
+            return self._body(value, tuple([self._type(one.aval) for one in value.constvars]), value)
+        if isinstance(value, (*NUMPY, float, complex)) or isinstance(value, jax_module().Array):
+            return self._value(value)
+        return self._other(value)
+
+    def _other(self, value: Any) -> Node:
+        fields: Mapping[str, Any] | None = getattr(value, "__dataclass_fields__", None)
+        if fields is not None:
+            parts = tuple([self._node(getattr(value, name)) for name in fields])
+            return Record(type(value).__name__, tuple(fields), parts, value)
+        if type(value).__name__ in {"ShapedArray", "ShapeDtypeStruct"}:
+            weak = bool(getattr(value, "weak_type", False))
+            return Record(f"{value.dtype} {weak}", (), tuple(map(self._size, value.shape)), value)
+        return Fixed(_key(value), value)
+
+
+def _key(value: Any) -> object:
+    """What tells an object without places from others: functions by their code and what they hold."""
+    if isinstance(value, functools.partial):
+        return "partial", _key(value.func), _key(value.args), _key(tuple(sorted(value.keywords.items())))
+    if (code := getattr(value, "__code__", None)) is not None:
+        held: Sequence[Any] = [cell.cell_contents for cell in value.__closure__ or ()]
+        return "function", code, tuple(map(_key, held)), _key(value.__defaults__)
+    if isinstance(value, SEQUENCES):
+        return tuple(map(_key, value))
+    try:
+        hash(value)
+    except TypeError:
+        return id(value)
+    return type(value).__name__, value

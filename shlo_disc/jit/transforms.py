@@ -1,0 +1,47 @@
+"""Fourier transforms whose lengths are symbolic, which JAX traces but does not lower.
+
+While this package lowers a function, such a transform becomes a custom call that has the lengths as its second operand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from shlo_disc.jit.jax_modules import jax_module
+from shlo_disc.jit.tracing import is_tracing
+from shlo_disc.legalize.rules_library import DYNAMIC_FFT
+from shlo_disc.target_names import target_names
+
+_Rule = Callable[..., Any]
+
+
+@lru_cache(maxsize=1)
+def lower_dynamic_transforms() -> None:
+    """Let JAX lower them where this package traces; JAX has no public way to extend a rule."""
+    transform = jax_module("jax._src.lax.fft")
+    mlir = jax_module("jax._src.interpreters.mlir")
+    for platform in (None, *target_names()):
+        specific = mlir._platform_specific_lowerings.get(platform, {}).get(transform.fft_p)  # noqa: SLF001
+        rule = transform._fft_lowering if specific is None else specific.rule  # noqa: SLF001
+        mlir.register_lowering(transform.fft_p, _extended(rule), platform=platform)
+
+
+def _extended(original: _Rule) -> _Rule:
+    core = jax_module("jax._src.core")
+
+    def lower(ctx: Any, x: Any, *, fft_type: Any, fft_lengths: Sequence[Any]) -> Any:
+        if core.is_constant_shape(fft_lengths) or not is_tracing():
+            return original(ctx, x, fft_type=fft_type, fft_lengths=fft_lengths)
+        mlir = jax_module("jax._src.interpreters.mlir")
+        lengths = mlir.shape_tensor(ctx.module_context, mlir.eval_dynamic_shape(ctx, fft_lengths))
+        call = mlir.custom_call(
+            DYNAMIC_FFT,
+            result_types=[mlir.aval_to_ir_type(ctx.module_context, *ctx.avals_out)],
+            operands=[x, lengths],
+            extra_attributes={"fft_type": mlir.ir.StringAttr.get(fft_type.name)},
+        )
+        return call.results
+
+    return lower
