@@ -198,10 +198,9 @@ class Family:
 
         def at(sizes: Sizes) -> TracedProgram:
             every = found.abstraction.substitute(sizes).shapes
-            shapes = tuple([tuple([x.evaluate({}) for x in one]) for one in every])
+            own = every[: len(every) - further]
             with self._lock:
-                own = self._program(self._concrete_trace(shapes[: len(shapes) - further]))
-            return own.with_unused(found.specs[len(shapes) - further :], shapes[len(shapes) - further :])
+                return self._program(self._concrete_trace(tuple([tuple([x.evaluate({}) for x in one]) for one in own])))
 
         is_symbolic = bool(found.abstraction.symbols)
         return TracedProgram(self.structure.name, found, self.structure.compile, at if is_symbolic else None)

@@ -23,7 +23,6 @@ import numpy as np
 from shlo_disc.expr.dim import Dim, as_dim, symbol
 from shlo_disc.expr.dim import Sym as Symbol
 from shlo_disc.jit.abstraction import Shapes, Sizes
-from shlo_disc.jit.jax_modules import jax_module
 from shlo_disc.jit.leaves import LeafType
 from shlo_disc.jit.replay import Formulas, replay
 from shlo_disc.jit.size_formulas import SizeFormula, fit
@@ -31,11 +30,9 @@ from shlo_disc.jit.trace_template import Body, NotReadable, Reading, ValuePlace,
 from shlo_disc.jit.tracing import sizes_in_scope
 
 _MOST_SYMBOLS = 6
-_MOST_PROBES = 24  # traces at sizes that no call had
 MOST_BYTES = 256 << 20
-_PRIME = 8191
 _SPARE = 2  # traces that check the formulas which the others determine
-_MORE = 4  # further ones, which tell apart what rounds alike
+_MORE = 8  # further ones, which tell apart what rounds alike
 
 
 @dataclass(frozen=True)
@@ -68,24 +65,29 @@ class Generalization:
 
         return function
 
+    def explains(self, found: Reading, row: Sequence[int]) -> bool:
+        """Whether the numbers of a trace that has the template are those of the formulas."""
+        formulas = self.formulas
+        if not found.parts <= formulas.parts:
+            return False
+        if any(formula.at(row) != size for formula, size in zip(formulas.sizes, found.sizes, strict=True)):
+            return False
+        for number, (known, value) in enumerate(zip(formulas.values, found.values, strict=True)):
+            formula = formulas.changing.get(number, _CONSTANT)
+            if formula is _CONSTANT and not _same(known, value):
+                return False
+            if isinstance(formula, SizeFormula) and _as_integer(value) != formula.at(row):
+                return False
+        return True
+
     def match(self, jaxpr: Any, sizes: Sizes) -> list[Any] | None:
         """The further arguments for a call, given the trace at its sizes; None if the trace is another one."""
         try:
             found = read(jaxpr)
         except NotReadable:
             return None
-        row = [sizes[one] for one in self.symbols]
-        formulas = self.formulas
-        if found.template != self.template:
+        if found.template != self.template or not self.explains(found, [sizes[one] for one in self.symbols]):
             return None
-        if any(formula.at(row) != size for formula, size in zip(formulas.sizes, found.sizes, strict=True)):
-            return None
-        for number, (known, value) in enumerate(zip(formulas.values, found.values, strict=True)):
-            formula = formulas.changing.get(number, _CONSTANT)
-            if formula is _CONSTANT and not _same(known, value):
-                return None
-            if isinstance(formula, SizeFormula) and _as_integer(value) != formula.at(row):
-                return None
         # Constants may be views, and of types that JAX does not compute in.
         return [np.asarray(found.values[one.number], np.dtype(one.dtype), order="C") for one in self.given]
 
@@ -101,33 +103,63 @@ def generalize(
     symbols = tuple(symbols)
     if not 1 <= len(symbols) <= _MOST_SYMBOLS:
         return None
-    rows, readings = list[tuple[int, ...]](), list[Reading]()
-    enough = len(symbols) + 1 + _SPARE
+    samples = _Samples(symbols, trace)
     base = tuple([sizes[0][one] for one in symbols])
     seen = [tuple([one[x] for x in symbols]) for one in sizes]
-    for row in dict.fromkeys([*seen, *_probes(base)]):
-        if len(rows) >= enough + _MORE:
-            break
-        found = _reading(trace(dict(zip(symbols, row, strict=True))))
-        if found is None and row == base:
-            return None
-        if found is not None and (not readings or found.template == readings[0].template):
-            rows.append(row)
-            readings.append(found)
-    if len(rows) < enough:
+    enough = len(symbols) + 1 + _SPARE
+    rows = iter(dict.fromkeys([*seen, *_probes(base)]))
+    if not samples.add(next(rows)):
         return None
-    return _explained(symbols, rows, readings) or _explained(symbols, *_near(rows, readings, enough))
+    for row in rows:
+        samples.add(row)
+        if len(samples.rows) >= enough + _MORE:
+            break
+    if len(samples.rows) < enough:
+        return None
+    found = _explained(symbols, samples.rows, samples.readings)
+    if found is None:
+        return _explained(symbols, *_near(samples.rows, samples.readings, enough))
+    for row in rows:  # the other sizes are a test
+        if samples.add(row) and not found.explains(samples.readings[-1], row):
+            found = _explained(symbols, samples.rows, samples.readings)
+            if found is None:
+                return None
+    return found
+
+
+class _Samples:
+    """Traces at several sizes that have one template."""
+
+    def __init__(self, symbols: Sequence[Symbol], trace: Callable[[Sizes], Any]) -> None:
+        self._symbols, self._trace = symbols, trace
+        self.rows, self.readings = list[tuple[int, ...]](), list[Reading]()
+
+    def add(self, row: tuple[int, ...]) -> bool:
+        """Trace at these sizes; whether the trace has the template of the others."""
+        jaxpr = self._trace(dict(zip(self._symbols, row, strict=True)))
+        try:
+            found = None if jaxpr is None else read(jaxpr)
+        except NotReadable:
+            return False
+        if found is None or (self.readings and found.template != self.readings[0].template):
+            return False
+        self.rows.append(row)
+        self.readings.append(found)
+        return True
 
 
 def _probes(base: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Sizes near those of a call."""
-    for turn in range(1, _MOST_PROBES + 1):
-        yield tuple([size + _step(turn, k) for k, size in enumerate(base)])
+    """Sizes near those of a call, and some that are up to three times as large: each size in an order of its own."""
+    columns = [[max(1, size + step) for step in _steps(size)] for size in base]
+    count = len(columns[0])  # a prime, so that every factor gives an order
+    for turn in range(count):
+        yield tuple([column[(turn * (k + 1)) % count] for k, column in enumerate(columns)])
 
 
-def _step(turn: int, k: int) -> int:
-    """A number for each turn: all in order for the first size, numbers that have no linear relation for the others."""
-    return turn if k == 0 else pow(turn + k, 2 * k + 1, _PRIME) % _MOST_PROBES
+def _steps(size: int) -> list[int]:
+    near = [1, 2, 3, -1, 4, -2, 5, -3, 7, -5, 11]
+    far = [size // 2, -size // 4, size // 4, -size // 3, 3 * size // 4, -size // 2, -size // 8, size, -3 * size // 8]
+    return [*near[:4], *far[:4], *near[4:6], *far[4:], *near[6:], size // 8, 2 * size, -7]
 
 
 def _near(
@@ -136,13 +168,6 @@ def _near(
     """The traces at sizes near those of the call."""
     order = sorted(range(len(rows)), key=lambda k: max(abs(x - y) for x, y in zip(rows[k], rows[0], strict=True)))
     return [rows[k] for k in order[:count]], [readings[k] for k in order[:count]]
-
-
-def _reading(jaxpr: Any) -> Reading | None:
-    try:
-        return None if jaxpr is None else read(jaxpr)
-    except NotReadable:
-        return None
 
 
 def _explained(
@@ -166,7 +191,8 @@ def _explained(
     places_of_values = {one.number: one for one in places(first.template) if isinstance(one, ValuePlace)}
     if any(one is None for one in sizes):
         return None
-    found = Formulas([one for one in sizes if one is not None], first.values, changing)
+    parts = frozenset[int]().union(*[one.parts for one in readings])
+    found = Formulas([one for one in sizes if one is not None], first.values, changing, parts)
     given = tuple([places_of_values[number] for number, one in changing.items() if one is None])
     return Generalization(symbols, first.template, found, given)
 

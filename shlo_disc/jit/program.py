@@ -186,10 +186,8 @@ class TracedProgram:
         self, sizes: Sizes, key: object, symbolic: Callable[[], _Derived], fixed: Callable[[], _Derived]
     ) -> _Derived:
         """What is derived at symbolic sizes, if that is right at these sizes; else what is derived at these."""
-        if not sizes:
-            return self._once(key, symbolic)
-        if not self.is_differentiable:
-            return fixed()
+        if not sizes or not self.is_differentiable:
+            return fixed() if sizes else self._once(key, symbolic)
         found: _Derived | Exception = self._once(key, lambda: _attempt(symbolic))
         with self._lock:
             if len(self._chosen) >= _CHOICES_KEPT:
@@ -229,8 +227,8 @@ class TracedProgram:
     def _checked(self, found: TracedProgram, sizes: Sizes) -> TracedProgram:
         """A program at given sizes; raise if it takes other arguments than this one."""
         shapes = self.trace.abstraction.substitute(sizes).shapes
-        if self.carried:
-            found = found.with_unused(self.trace.specs[-1:], [[dim.evaluate({}) for dim in shapes[-1]]])
+        count = len(found.trace.specs)
+        found = found._with_unused(self.trace.specs[count:], shapes[count:])
         specs = [(dims, one.dtype) for dims, one in zip(shapes, self.trace.specs, strict=True)]
         if specs != [(tuple(map(const, one.shape)), one.dtype) for one in found.trace.specs]:
             raise UnsupportedOpError(
@@ -239,14 +237,13 @@ class TracedProgram:
             )
         return found
 
-    def with_unused(self, specs: Sequence[Any], shapes: Shapes) -> TracedProgram:
+    def _with_unused(self, specs: Sequence[Any], shapes: Sequence[Sequence[Dim]]) -> TracedProgram:
         """A program at given sizes with further arguments, which it does not use: types of JAX, and their shapes."""
         if not specs:
             return self
-        jax = jax_module()
-
-        unused = [jax.ShapeDtypeStruct(tuple(shape), one.dtype) for one, shape in zip(specs, shapes, strict=True)]
-        count = len(self.trace.specs)
+        kind, count = jax_module().ShapeDtypeStruct, len(self.trace.specs)
+        pairs = zip(specs, shapes, strict=True)
+        unused = [kind(tuple([dim.evaluate({}) for dim in dims]), one.dtype) for one, dims in pairs]
         return self._derive(self.name, lambda *arrays: self.flat(*arrays[:count]), [*self.trace.specs, *unused], ())
 
     def _derive(

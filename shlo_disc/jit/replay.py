@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from shlo_disc.jit.jax_modules import MAPPINGS, SEQUENCES, jax_module
+from shlo_disc.jit.primitives import prefix
 from shlo_disc.jit.size_formulas import SizeFormula
 from shlo_disc.jit.trace_template import (
     ArgumentType,
@@ -22,6 +23,7 @@ from shlo_disc.jit.trace_template import (
     Node,
     Record,
     SizePlace,
+    Use,
     ValuePlace,
     places,
 )
@@ -41,12 +43,14 @@ class NotReplayable(Exception):  # noqa: N818  a condition, not an error of the 
 class Formulas:
     """What stands in the places of a template: a formula for each size; for each value the value, or how it changes.
 
-    A value that changes is a formula of the sizes (numbers), or is given as an argument (None).
+    A value that changes is a formula of the sizes (numbers), or is given as an argument (None). `parts` are the uses of
+    less than a whole array at some sizes.
     """
 
     sizes: Sequence[SizeFormula]
     values: Sequence[Any]
     changing: Mapping[int, SizeFormula | None]
+    parts: frozenset[int]
 
 
 def replay(template: Body, formulas: Formulas, symbols: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
@@ -73,8 +77,14 @@ class _Replay:
             known += self._equation(one, [self._operand(x, known) for x in one.operands])
         return [self._operand(one, known) for one in body.results]
 
-    def _operand(self, one: ValuePlace | int, known: Sequence[Any]) -> Any:
-        return self._value(one) if isinstance(one, ValuePlace) else known[one]
+    def _operand(self, one: ValuePlace | Use, known: Sequence[Any]) -> Any:
+        if isinstance(one, ValuePlace):
+            return self._value(one)
+        array = known[one.variable]
+        shape = tuple(map(self._size, one.shape))
+        if not shape or tuple(array.shape) == shape:
+            return array
+        return prefix(array, shape, is_whole=one.number not in self._formulas.parts)
 
     def _equation(self, one: Equation, operands: Sequence[Any]) -> list[Any]:
         eqn, parameters = one.original, dict(one.parameters)

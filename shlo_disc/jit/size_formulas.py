@@ -112,16 +112,25 @@ def _quotients(values: Sequence[int], sizes: Sequence[int], k: int) -> Iterator[
                 continue
             least = max(value * divisor - factor * size for value, size in zip(values, sizes, strict=True))
             most = min(value * divisor - factor * size for value, size in zip(values, sizes, strict=True)) + divisor - 1
-            for constant in sorted({one for one in (0, divisor - 1, least) if least <= one <= most}):
+            for constant in sorted({one for one in (0, divisor - 1, _roundest(least, most)) if least <= one <= most}):
                 rest, whole = constant % divisor, constant // divisor  # as JAX writes it, which compares by form
                 yield SizeFormula(((factor, (k,)),), rest, divisor, offset=whole)
 
 
-def _oddness(one: SizeFormula) -> tuple[int, bool]:
-    """Small numbers come first, quotients that are rounded down or up before others, and powers of two."""
+def _roundest(least: int, most: int) -> int:
+    """The number with the most zeros at the end, in binary: `(n // a + b) // c` is `(n + a * b) // (a * c)`."""
+    return max(range(least, most + 1), key=_zeros, default=least)
+
+
+def _zeros(number: int) -> int:
+    return (number & -number).bit_length() - 1 if number else 64
+
+
+def _oddness(one: SizeFormula) -> tuple[bool, int]:
+    """Powers of two come first, then small numbers, and quotients that are rounded down or up before others."""
     ((factor, _),) = one.terms
     is_plain = one.constant in {0, one.divisor - 1} and not one.offset
-    return one.divisor * factor + (0 if is_plain else one.divisor), one.divisor & (one.divisor - 1) != 0
+    return one.divisor & (one.divisor - 1) != 0, one.divisor * factor + (0 if is_plain else one.divisor)
 
 
 def _remainders(values: Sequence[int], k: int) -> Iterator[SizeFormula]:
@@ -129,5 +138,5 @@ def _remainders(values: Sequence[int], k: int) -> Iterator[SizeFormula]:
     if len(found := sorted(set(values))) != 2:
         return
     for divisor in (2**power for power in range(6)):
-        for constant in range(2 * divisor):
+        for constant in sorted(range(2 * divisor), key=_zeros, reverse=True):
             yield SizeFormula(((1, (k,)),), constant, divisor, 2, found[1] - found[0], found[0])

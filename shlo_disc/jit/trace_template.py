@@ -4,7 +4,9 @@
 the same but for these. So two traces are compared by their templates, numbers and constants, and a template with other
 numbers is another trace.
 
-Types of intermediate results are left out: they follow from the arguments and the parameters.
+Types of intermediate results are left out: they follow from the arguments and the parameters. A slice from the
+beginning is no equation but a property of the use, so that a trace that takes all of an array is like one that takes a
+part: `lax.associative_scan` does the one for odd sizes and the other for even ones.
 """
 
 from __future__ import annotations
@@ -71,11 +73,23 @@ class ArgumentType:
 
 
 @dataclass(frozen=True, slots=True)
+class Use:
+    """The use of a variable, by its number in the order of definition: the first elements along each axis.
+
+    `number` is that of the use in the trace.
+    """
+
+    variable: int
+    shape: tuple[SizePlace, ...]
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class Equation:
-    """An equation; operands are places of constants, or numbers of variables in the order of their definition."""
+    """An equation; operands are places of constants, or uses of variables."""
 
     primitive: str
-    operands: tuple[ValuePlace | int, ...]
+    operands: tuple[ValuePlace | Use, ...]
     parameters: tuple[tuple[str, Node], ...]
     results: int
     effects: str
@@ -89,7 +103,7 @@ class Body:
     constants: tuple[ValuePlace | ArgumentType, ...]  # types, if it is not closed
     arguments: tuple[ArgumentType, ...]
     equations: tuple[Equation, ...]
-    results: tuple[ValuePlace | int, ...]
+    results: tuple[ValuePlace | Use, ...]
     original: Any = field(compare=False)
 
 
@@ -98,11 +112,12 @@ Node: TypeAlias = "SizePlace | ValuePlace | Fixed | Record | Body"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A trace: its template, and what stands in the places."""
+    """A trace: its template, and what stands in the places. `parts` are the uses of less than a whole array."""
 
     template: Body
     sizes: tuple[int, ...]
     values: tuple[Any, ...]
+    parts: frozenset[int]
 
 
 class NotReadable(Exception):  # noqa: N818  a condition, not an error of the user's
@@ -113,10 +128,10 @@ def read(jaxpr: Any) -> Reading:
     """Read a closed jaxpr without symbols. Raises `NotReadable`."""
     reader = _Reader()
     template = reader.closed(jaxpr)
-    return Reading(template, tuple(reader.sizes), tuple(reader.values))
+    return Reading(template, tuple(reader.sizes), tuple(reader.values), frozenset(reader.parts))
 
 
-def places(node: Node) -> Iterator[SizePlace | ValuePlace]:
+def places(node: Node | Use) -> Iterator[SizePlace | ValuePlace]:
     """All places in a part of a template."""
     match node:
         case Fixed():
@@ -126,6 +141,8 @@ def places(node: Node) -> Iterator[SizePlace | ValuePlace]:
         case ValuePlace():
             yield node
             yield from node.shape
+        case Use():
+            yield from node.shape
         case Record():
             for part in node.parts:
                 yield from places(part)
@@ -134,37 +151,56 @@ def places(node: Node) -> Iterator[SizePlace | ValuePlace]:
                 yield from places(one) if isinstance(one, ValuePlace) else one.shape
             for equation in node.equations:
                 for part in (*equation.operands, *[part for _, part in equation.parameters]):
-                    if not isinstance(part, int):
-                        yield from places(part)
+                    yield from places(part)
             for one in node.results:
-                if not isinstance(one, int):
-                    yield from places(one)
+                yield from places(one)
+
+
+@dataclass(frozen=True, slots=True)
+class _Prefix:
+    """What a variable of a jaxpr is: the first elements of one of the template."""
+
+    variable: int
+    shape: tuple[int, ...]
+    is_part: bool = False
 
 
 class _Reader:
     def __init__(self) -> None:
-        self.sizes, self.values = list[int](), list[Any]()
+        self.sizes, self.values, self.parts = list[int](), list[Any](), list[int]()
+        self._uses = 0
 
     def closed(self, jaxpr: Any) -> Body:
         return self._body(jaxpr.jaxpr, tuple(map(self._value, jaxpr.consts)), jaxpr)
 
     def _body(self, jaxpr: Any, constants: tuple[ValuePlace | ArgumentType, ...], original: Any) -> Body:
         arguments = tuple([self._type(one.aval) for one in jaxpr.invars])
-        numbers = {one: number for number, one in enumerate([*jaxpr.constvars, *jaxpr.invars])}
-        equations = list[Equation]()
+        given = [*jaxpr.constvars, *jaxpr.invars]
+        known = {one: _Prefix(number, _shape(one)) for number, one in enumerate(given)}
+        count, equations = len(given), list[Equation]()
         for eqn in jaxpr.eqns:
-            operands = tuple([self._operand(one, numbers) for one in eqn.invars])
+            if (prefix := _prefix(eqn, known)) is not None:
+                known[eqn.outvars[0]] = prefix
+                continue
+            operands = tuple([self._operand(one, known) for one in eqn.invars])
             names = sorted(eqn.params.keys() - _IGNORED)
             parameters = tuple([(name, self._node(eqn.params[name])) for name in names])
             effects = ", ".join(sorted(type(one).__name__ for one in eqn.effects))
             equations.append(Equation(eqn.primitive.name, operands, parameters, len(eqn.outvars), effects, eqn))
             for one in eqn.outvars:
-                numbers[one] = len(numbers)
-        results = tuple([self._operand(one, numbers) for one in jaxpr.outvars])
+                known[one] = _Prefix(count, _shape(one))
+                count += 1
+        results = tuple([self._operand(one, known) for one in jaxpr.outvars])
         return Body(constants, arguments, tuple(equations), results, original)
 
-    def _operand(self, one: Any, numbers: Mapping[Any, int]) -> ValuePlace | int:
-        return self._value(one.val) if hasattr(one, "val") else numbers[one]
+    def _operand(self, one: Any, known: Mapping[Any, _Prefix]) -> ValuePlace | Use:
+        if hasattr(one, "val"):
+            return self._value(one.val)
+        prefix = known[one]
+        if prefix.is_part:
+            self.parts.append(self._uses)
+        self._uses += 1
+        return Use(prefix.variable, tuple(map(self._size, prefix.shape)), self._uses - 1)
 
     def _size(self, value: Any) -> SizePlace:
         self.sizes.append(int(value))
@@ -198,7 +234,7 @@ class _Reader:
             return self.closed(value)
         if hasattr(value, "eqns") and hasattr(value, "invars"):
             return self._body(value, tuple([self._type(one.aval) for one in value.constvars]), value)
-        if isinstance(value, (*NUMPY, float, complex)) or isinstance(value, jax_module().Array):
+        if isinstance(value, (*NUMPY, float, complex, jax_module().Array)):
             return self._value(value)
         return self._other(value)
 
@@ -211,6 +247,21 @@ class _Reader:
             weak = bool(getattr(value, "weak_type", False))
             return Record(f"{value.dtype} {weak}", (), tuple(map(self._size, value.shape)), value)
         return Fixed(_key(value), value)
+
+
+def _shape(variable: Any) -> tuple[int, ...]:
+    return tuple(getattr(variable.aval, "shape", ()))
+
+
+def _prefix(eqn: Any, known: Mapping[Any, _Prefix]) -> _Prefix | None:
+    """What an equation gives if it is a slice from the beginning; else None."""
+    if eqn.primitive.name != "slice" or hasattr(eqn.invars[0], "val"):
+        return None
+    given = known[eqn.invars[0]]
+    limits, strides = tuple(eqn.params["limit_indices"]), eqn.params["strides"]
+    if any(eqn.params["start_indices"]) or any(stride != 1 for stride in strides or ()):
+        return None
+    return _Prefix(given.variable, limits, given.is_part or limits != given.shape)
 
 
 def _key(value: Any) -> object:

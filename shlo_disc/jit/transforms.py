@@ -11,7 +11,7 @@ from typing import Any
 
 from shlo_disc.jit.jax_modules import jax_module
 from shlo_disc.jit.tracing import is_tracing
-from shlo_disc.legalize.rules_library import DYNAMIC_FFT
+from shlo_disc.legalize.rules_custom_calls import DYNAMIC_FFT
 from shlo_disc.target_names import target_names
 
 _Rule = Callable[..., Any]

@@ -7,11 +7,14 @@ from dataclasses import replace
 
 from shlo_disc.diagnostics import UnsupportedOpError, VerifyError
 from shlo_disc.dynamic_ops.reduce import ReduceWindowAttrs
+from shlo_disc.dynamic_ops.slices import SliceAttrs
+from shlo_disc.expr.dim import ONE, ZERO
 from shlo_disc.ir import core as ir
+from shlo_disc.ir.attributes import BoolAttr
+from shlo_disc.ir.dtypes import DType
 from shlo_disc.ir.spelling import spell_type
 from shlo_disc.legalize import (
     rules_gpu_linear_algebra,
-    rules_library,
     rules_linear_algebra,
     rules_random,
     rules_sparse,
@@ -24,8 +27,8 @@ from shlo_disc.legalize.frame import Frame, Rule
 from shlo_disc.legalize.known_calls import demand_count, demand_types, takes
 from shlo_disc.legalize.rules_compute import windowed
 from shlo_disc.legalize.rules_elementwise import assertion, result_dtype
-from shlo_disc.legalize.rules_library import custom_call
-from shlo_disc.legalize.rules_move import static_shape
+from shlo_disc.legalize.rules_library import custom_call, transformed
+from shlo_disc.legalize.rules_move import asked_shape, static_shape
 
 
 def _dynamic_reduce_window(frame: Frame, op: ir.Op) -> Sequence[Bound]:
@@ -74,6 +77,48 @@ def _buffer(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     return [Composer(frame, op.span).full(0, static_shape(op), result_dtype(op))]
 
 
+DYNAMIC_FFT, PREFIX = "shlo_disc.dynamic_fft", "shlo_disc.prefix"  # `shlo_disc.jit` writes these
+
+_COMPLEX = ((DType.C64, DType.C64), (DType.C128, DType.C128))
+_TRANSFORMED: Mapping[str, Sequence[tuple[DType, DType]]] = {
+    "FFT": _COMPLEX,
+    "IFFT": _COMPLEX,
+    "RFFT": ((DType.F32, DType.C64), (DType.F64, DType.C128)),
+    "IRFFT": ((DType.C64, DType.F32), (DType.C128, DType.F64)),
+}
+
+
+def _dynamic_fft(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    """`custom_call @shlo_disc.dynamic_fft` has the lengths as its second operand."""
+    lengths = frame.dims(op.operands[1], op)
+    if not 1 <= len(lengths) <= len(frame.tensor(op.operands[0]).shape):
+        raise VerifyError(f"expected lengths of some of the last dims, found {len(lengths)}", op.span)
+    frame.build.demand_at_least(lengths[-1], 1, "fft transforms at least one number", op.span)
+    taken, given = frame.tensor(op.operands[0]).dtype, result_dtype(op)
+    if (taken, given) not in _TRANSFORMED.get(string(op, "fft_type"), ()):
+        message = f"expected 'fft_type' to fit the types of elements, found {taken.value} and {given.value}"
+        raise VerifyError(message, op.span)
+    return transformed(frame, op, lengths, lengths[-1] // 2 + 1)
+
+
+def _prefix(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+    """`custom_call @shlo_disc.prefix` has the sizes of the result as its second operand.
+
+    It returns the first elements along each dim; where `is_whole` is set, these are all.
+    """
+    x, shape, build = frame.tensor(op.operands[0]), asked_shape(frame, op, op.operands[1]), frame.build
+    if len(shape) != len(x.shape):
+        raise VerifyError(f"expected a size for each of {len(x.shape)} dims, found {len(shape)}", op.span)
+    if op.attributes.get("is_whole") == BoolAttr(value=True):
+        for size, wanted in zip(x.shape, shape, strict=True):
+            build.demand_equal(size, wanted, "a tensor has the sizes that its trace had", op.span)
+        return [x]
+    for size, wanted in zip(x.shape, shape, strict=True):
+        build.demand_at_least(size, wanted, "a part of a tensor has at most its sizes", op.span)
+    attrs = SliceAttrs((ZERO,) * len(shape), (ONE,) * len(shape))
+    return [build.one("d_slice", (x,), attrs, shape, x.dtype, op.span)]
+
+
 CUSTOM: Mapping[str, Rule] = {
     "shape_assertion": takes(assertion, None, 0),
     "stablehlo.dynamic_reduce_window": _dynamic_reduce_window,
@@ -94,7 +139,8 @@ CUSTOM: Mapping[str, Rule] = {
     **rules_gpu_linear_algebra.CALLS,
     **rules_sparse.CALLS,
     **rules_random.CUSTOM,
-    **rules_library.CUSTOM,
+    DYNAMIC_FFT: takes(_dynamic_fft, (2,), 1, -1, 1, whole=(1,)),
+    PREFIX: takes(_prefix, (2,), 1, -1, 1, whole=(1,)),
 }
 
 

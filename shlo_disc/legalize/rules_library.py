@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 import numpy as np
 
 from shlo_disc.custom_calls import Plain, how_to_register, is_registered
-from shlo_disc.diagnostics import Span, UnsupportedOpError, VerifyError
+from shlo_disc.diagnostics import Span, UnsupportedOpError
 from shlo_disc.dynamic_ops.custom import CustomCallAttrs
 from shlo_disc.dynamic_ops.fourier import FftAttrs, Transform
 from shlo_disc.dynamic_ops.program import Shape
@@ -33,41 +33,17 @@ from shlo_disc.ir.spelling import spell_attribute
 from shlo_disc.legalize.attribute_values import dictionary, integer, integers, literal, string, symbols
 from shlo_disc.legalize.builder import Bound, tensor_type
 from shlo_disc.legalize.frame import Frame, Rule
-from shlo_disc.legalize.known_calls import takes
 from shlo_disc.legalize.rules_elementwise import result_dtype
 from shlo_disc.legalize.rules_move import asked_shape, stated
-
-
-DYNAMIC_FFT = "shlo_disc.dynamic_fft"  # a custom call that `jit` writes: StableHLO's fft has constant lengths
-_COMPLEX = ((DType.C64, DType.C64), (DType.C128, DType.C128))
-_TRANSFORMED: Mapping[str, Sequence[tuple[DType, DType]]] = {
-    "FFT": _COMPLEX,
-    "IFFT": _COMPLEX,
-    "RFFT": ((DType.F32, DType.C64), (DType.F64, DType.C128)),
-    "IRFFT": ((DType.C64, DType.F32), (DType.C128, DType.F64)),
-}
 
 
 def _fft(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     lengths = integers(op, "fft_length")
     last = lengths[-1]
-    return _transformed(frame, op, list(map(const, lengths)), const(last // 2 + 1 if last else 0))
+    return transformed(frame, op, list(map(const, lengths)), const(last // 2 + 1 if last else 0))
 
 
-def _dynamic_fft(frame: Frame, op: ir.Op) -> Sequence[Bound]:
-    """`custom_call @shlo_disc.dynamic_fft` has the lengths as its second operand."""
-    lengths = frame.dims(op.operands[1], op)
-    if not 1 <= len(lengths) <= len(frame.tensor(op.operands[0]).shape):
-        raise VerifyError(f"expected lengths of some of the last dims, found {len(lengths)}", op.span)
-    frame.build.demand_at_least(lengths[-1], 1, "fft transforms at least one number", op.span)
-    taken, given = frame.tensor(op.operands[0]).dtype, result_dtype(op)
-    if (taken, given) not in _TRANSFORMED.get(string(op, "fft_type"), ()):
-        message = f"expected 'fft_type' to fit the types of elements, found {taken.value} and {given.value}"
-        raise VerifyError(message, op.span)
-    return _transformed(frame, op, lengths, lengths[-1] // 2 + 1)
-
-
-def _transformed(frame: Frame, op: ir.Op, sizes: Sequence[Dim], halved: Dim) -> Sequence[Bound]:
+def transformed(frame: Frame, op: ir.Op, sizes: Sequence[Dim], halved: Dim) -> Sequence[Bound]:
     """`halved`: how much of the last size is stored, as the transform of a line of real numbers is symmetric."""
     x, transform, rank = frame.tensor(op.operands[0]), Transform(string(op, "fft_type")), len(sizes)
     taken = [*sizes[:-1], halved if transform is Transform.IRFFT else sizes[-1]]
@@ -213,7 +189,5 @@ def _plain(attribute: Attribute, name: str, span: Span) -> Plain:
 def _number(dtype: DType, value: float) -> Constant:
     return Constant(dtype.numpy, (), np.array(value, numpy_dtype(dtype)).tobytes())
 
-
-CUSTOM: Mapping[str, Rule] = {DYNAMIC_FFT: takes(_dynamic_fft, (2,), 1, -1, 1, whole=(1,))}
 
 RULES: Mapping[str, Rule] = {"stablehlo.fft": _fft}
