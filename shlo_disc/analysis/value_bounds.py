@@ -9,11 +9,14 @@ from typing import Any
 
 from shlo_disc.analysis.element_bounds import element_bounds, formula_of
 from shlo_disc.dynamic_ops import control
+from shlo_disc.dynamic_ops.elementwise import names_of
 from shlo_disc.dynamic_ops.program import Body, Op, Tensor
 from shlo_disc.expr.bounds import bounds_where, joined
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import NO_BOUNDS, Bounds, Load
+from shlo_disc.functions.binary import BinaryFn
 
+_SUMS = names_of(BinaryFn.ADD, BinaryFn.SUBTRACT)
 _DEEPEST = 4  # nesting of loops whose invariants are searched; each level repeats the walks of all loops inside it
 
 
@@ -62,7 +65,7 @@ class _BoundsWalk:
         results = self._bounded(op.results, known)
         if (operands, bodies, results) != (op.operands, op.bodies, op.results):
             op = replace(op, operands=operands, bodies=bodies, results=results)
-        if results and (results[0].dtype.is_bool or op.name in {"add", "subtract"}):
+        if results and (results[0].dtype.is_bool or op.name in _SUMS):
             self._formulas[results[0]] = op  # conditions, and values with tighter bounds on one side of a selection
         return op
 

@@ -50,6 +50,11 @@ class ReducePrecisionAttrs:
     mantissa_bits: int
 
 
+def names_of(*functions: UnaryFn | BinaryFn) -> frozenset[str]:
+    """The names of the ops that compute these functions."""
+    return frozenset(fn.value.name for fn in functions)
+
+
 def converted(x: Scalar, dtype: DType) -> Scalar:
     """Convert a scalar unless it already has the type."""
     if x.dtype is dtype:
@@ -275,6 +280,15 @@ def _bitcast_reference(op: Op[NoAttrs], inputs: Arrays) -> Arrays:
     return (bits.bitcast(inputs[0], op.operands[0].dtype, op.results[0].dtype),)
 
 
+SELECT = _plain("select", _select, np.where, exact=True)
+CLAMP = OpDef(
+    name="clamp",
+    attrs=NoAttrs,
+    template=Template.ELEMENT,
+    element=_clamp,
+    reference=plain(_clamp_reference),
+    traits=EXACT,
+)
 CONVERT = OpDef(
     name="convert",
     attrs=NoAttrs,
@@ -283,18 +297,19 @@ CONVERT = OpDef(
     reference=plain(_convert_reference),
     traits=EXACT,
 )
+BITCAST_CONVERT = OpDef(
+    name="bitcast_convert",
+    attrs=NoAttrs,
+    template=Template.ELEMENT,
+    element=_bitcast,
+    reference=plain(_bitcast_reference),
+    traits=EXACT,
+)
 OPS = (
     *map(_unary, UnaryFn),
     *map(_binary, BinaryFn),
-    _plain("select", _select, np.where, exact=True),
-    OpDef(
-        name="clamp",
-        attrs=NoAttrs,
-        template=Template.ELEMENT,
-        element=_clamp,
-        reference=plain(_clamp_reference),
-        traits=EXACT,
-    ),
+    SELECT,
+    CLAMP,
     OpDef(
         name="compare",
         attrs=CompareAttrs,
@@ -304,14 +319,7 @@ OPS = (
         traits=EXACT,
     ),
     CONVERT,
-    OpDef(
-        name="bitcast_convert",
-        attrs=NoAttrs,
-        template=Template.ELEMENT,
-        element=_bitcast,
-        reference=plain(_bitcast_reference),
-        traits=EXACT,
-    ),
+    BITCAST_CONVERT,
     OpDef(
         name="reduce_precision",
         attrs=ReducePrecisionAttrs,

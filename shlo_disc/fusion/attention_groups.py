@@ -8,6 +8,7 @@ from dataclasses import replace
 from shlo_disc.analysis.access import is_free
 from shlo_disc.dynamic_ops.program import Body, Op
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
+from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.fusion.plan_view import PlanView, is_mask
 from shlo_disc.kernels.attention.forward import read_attention
 from shlo_disc.kernels.groups import Context, Decision, FusionPlan, Group, GroupKind
@@ -153,4 +154,4 @@ class _AttentionMerger:
 
 def _takes_maximum(op: Op[object]) -> bool:
     """Whether a reduction looks like a maximum, without which this is no candidate for attention."""
-    return any(inner.name == "maximum" for body in op.bodies for inner in body.ops)
+    return any(inner.name == BinaryFn.MAXIMUM.value.name for body in op.bodies for inner in body.ops)

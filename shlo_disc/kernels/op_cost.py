@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from shlo_disc.analysis.access import is_free
 from shlo_disc.analysis.formula import Producers
+from shlo_disc.dynamic_ops.elementwise import CONVERT, names_of
 from shlo_disc.dynamic_ops.opdef import LOOP, Template
 from shlo_disc.dynamic_ops.program import Op
 from shlo_disc.dynamic_ops.registry import definition
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.unary import UnaryFn
 
-_COUNTING = frozenset({"add", "subtract", "multiply", "negate", "convert"})
+_COUNTING = names_of(BinaryFn.ADD, BinaryFn.SUBTRACT, BinaryFn.MULTIPLY, UnaryFn.NEGATE) | {CONVERT.name}
 
 
 def weight(op: Op[object]) -> float:

@@ -26,7 +26,7 @@ from shlo_disc.kernels.simplify_kernel import merge_windows
 from shlo_disc.kernels.stages import Params
 from shlo_disc.kernels.templates import distinct, element_reader, epilogue_stores, pass_in_order
 
-_CLAMPS = frozenset({"clamp", "maximum", "minimum"})
+_CLAMPS = elementwise.names_of(BinaryFn.MAXIMUM, BinaryFn.MINIMUM) | {elementwise.CLAMP.name}
 _MOVES = frozenset(
     {
         elementwise.CONVERT.name,

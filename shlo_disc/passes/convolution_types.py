@@ -8,9 +8,12 @@ from typing import Any, TypeAlias
 
 from shlo_disc.analysis.access import is_free
 from shlo_disc.dynamic_ops.contract import ConvAttrs, accumulator
+from shlo_disc.dynamic_ops.elementwise import CONVERT
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Op, Program, Tensor
 from shlo_disc.expr.dim import const
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.passes.dce import eliminate_dead_ops
 from shlo_disc.passes.rewriting import Changed, Producers, rewrite
@@ -46,7 +49,7 @@ def _with_narrow_weights(op: Op[ConvAttrs], producers: Producers) -> Op[ConvAttr
     """The convolution with the narrower floats that the program converts to its weights, if nothing computes these."""
     data, weights = op.operands
     made = producers.get(weights)
-    if made is None or made.name != "convert" or not _is_wider(weights.dtype, made.operands[0].dtype):
+    if made is None or not CONVERT.defines(made) or not _is_wider(weights.dtype, made.operands[0].dtype):
         return None
     return replace(op, operands=(data, made.operands[0])) if _is_given(made.operands[0], producers) else None
 
@@ -91,14 +94,15 @@ def _of_parts(op: Op[ConvAttrs]) -> list[Op[Any]]:
     """Four convolutions of real and imaginary parts, whose difference and sum are the parts of the result."""
     (result,) = op.results
     part, make = result.dtype.part, _Maker(op)
+    parts = (UnaryFn.REAL.value.name, UnaryFn.IMAG.value.name)
     data, weights = (make.converted(x, result.dtype) for x in op.operands)
-    re, im = (make.one(name, (data,), data, part) for name in ("real", "imag"))
-    weights_re, weights_im = (make.one(name, (weights,), weights, part) for name in ("real", "imag"))
+    re, im = (make.one(name, (data,), data, part) for name in parts)
+    weights_re, weights_im = (make.one(name, (weights,), weights, part) for name in parts)
     products = make.convolution(re, weights_re, part), make.convolution(im, weights_im, part)
-    real = make.one("subtract", products, result, part)
+    real = make.one(BinaryFn.SUBTRACT.value.name, products, result, part)
     products = make.convolution(im, weights_re, part), make.convolution(re, weights_im, part)
-    imaginary = make.one("add", products, result, part)
-    make.one("complex", (real, imaginary), result, result.dtype)
+    imaginary = make.one(BinaryFn.ADD.value.name, products, result, part)
+    make.one(BinaryFn.COMPLEX.value.name, (real, imaginary), result, result.dtype)
     return make.finish()
 
 
@@ -126,7 +130,7 @@ class _Maker:
         """The tensor converted to this type; integers that it holds without loss are bounded by their old type."""
         if tensor.dtype is dtype:
             return tensor
-        found = self.one("convert", (tensor,), tensor, dtype)
+        found = self.one(CONVERT.name, (tensor,), tensor, dtype)
         if not (tensor.dtype.is_integer and dtype.is_integer):
             return found
         (low, high), (least, greatest) = tensor.dtype.integer_bounds, dtype.integer_bounds

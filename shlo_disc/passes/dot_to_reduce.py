@@ -16,6 +16,7 @@ from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.expr.scalar import Const
+from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.passes.rewriting import Changed, Pass, Producers, rewrite
 
@@ -53,10 +54,11 @@ def _sum(op: Op[DotAttrs]) -> tuple[Op[Any], ...]:
         tensor("added"),
     )
     start = Const(0.0 if result.dtype.is_float else 0, result.dtype)
-    adder = Body((carry, element), (Op("add", (carry, element), NoAttrs(), (added,), (), span),), (added,))
+    add = Op(BinaryFn.ADD.value.name, (carry, element), NoAttrs(), (added,), (), span)
+    adder = Body((carry, element), (add,), (added,))
     dims = ReduceAttrs(tuple(range(len(left.shape))))
     return (
-        Op("multiply", op.operands, NoAttrs(), (products,), (), span),
+        Op(BinaryFn.MULTIPLY.value.name, op.operands, NoAttrs(), (products,), (), span),
         create.CONSTANT.op((), ConstantAttrs(start), (zero,), span),
         reduce.REDUCE.op((products, zero), dims, (result,), span, (adder,)),
     )

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from shlo_disc.dynamic_ops import create, gather, move, slices
 from shlo_disc.dynamic_ops.create import ConstantAttrs
+from shlo_disc.dynamic_ops.elementwise import BITCAST_CONVERT, CONVERT, SELECT, names_of
 from shlo_disc.dynamic_ops.elementwise import OPS as ELEMENTWISE
 from shlo_disc.dynamic_ops.move import BroadcastAttrs, TransposeAttrs
 from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
@@ -15,11 +16,14 @@ from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import Sym
 from shlo_disc.expr.evaluate import evaluate
 from shlo_disc.expr.scalar import Const, Index, Scalar
+from shlo_disc.functions.binary import BinaryFn
+from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.passes.rewriting import Pass, Producers, rewrite
 
 _Rule: TypeAlias = Callable[[Op[Any], Producers], Op[Any] | Tensor]
-_ELEMENTWISE = frozenset(one.name for one in ELEMENTWISE) - {"bitcast_convert"}
-_EXACT = frozenset({"add", "complex", "convert", "imag", "negate", "real", "select", "subtract"})
+_ELEMENTWISE = frozenset(one.name for one in ELEMENTWISE) - {BITCAST_CONVERT.name}
+_FUNCTIONS = (BinaryFn.ADD, BinaryFn.COMPLEX, BinaryFn.SUBTRACT, UnaryFn.IMAG, UnaryFn.NEGATE, UnaryFn.REAL)
+_EXACT = names_of(*_FUNCTIONS) | {CONVERT.name, SELECT.name}
 _MOVES = (
     *(move.BROADCAST, move.RESHAPE, move.TRANSPOSE, move.REVERSE),
     *(slices.SLICE, slices.DYNAMIC_SLICE, gather.GATHER),
@@ -101,7 +105,7 @@ class _Constants:
 def _elementwise(op: Op[Any], producers: Producers) -> Op[Any] | Tensor:
     known = {x: _constant(x, producers) for x in op.operands}
     values = {x: value for x, value in known.items() if value is not None}
-    if op.name == "select" and (condition := known[op.operands[0]]) is not None:
+    if SELECT.defines(op) and (condition := known[op.operands[0]]) is not None:
         return op.operands[1 if condition.value else 2]
     rule, result = definition(op).element, op.results[0]
     if len(values) < len(known) or rule is None:

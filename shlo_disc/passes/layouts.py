@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from shlo_disc.dynamic_ops import create, move
 from shlo_disc.dynamic_ops.contract import ConvAttrs, DataDims, KernelDims
+from shlo_disc.dynamic_ops.elementwise import BITCAST_CONVERT
 from shlo_disc.dynamic_ops.elementwise import OPS as ELEMENTWISE
 from shlo_disc.dynamic_ops.move import BroadcastAttrs, ConcatenateAttrs, PadAttrs, TransposeAttrs
 from shlo_disc.dynamic_ops.order import SelectAndScatterAttrs
@@ -23,7 +24,7 @@ from shlo_disc.dynamic_ops.reduce import ReduceAttrs, ReduceWindowAttrs
 from shlo_disc.passes.dce import DCE
 from shlo_disc.passes.rewriting import Changed, Pass, Producers, rewrite
 
-_ELEMENTWISE = frozenset(one.name for one in ELEMENTWISE) - {"bitcast_convert"}
+_ELEMENTWISE = frozenset(one.name for one in ELEMENTWISE) - {BITCAST_CONVERT.name}
 _T = TypeVar("_T")
 
 

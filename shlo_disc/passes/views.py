@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from shlo_disc.analysis.access import VIEWS
+from shlo_disc.dynamic_ops.elementwise import CONVERT
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Op, Program, Tensor
 from shlo_disc.limits import LONGEST_VIEWS
@@ -29,7 +30,7 @@ def cut_views(program: Program) -> Program:
             lengths[result] = length
             return op
         viewed = replace(result, name=f"{result.name}_viewed")
-        return replace(op, results=(viewed,)), Op("convert", (viewed,), NoAttrs(), (result,), (), op.span)
+        return replace(op, results=(viewed,)), CONVERT.op((viewed,), NoAttrs(), (result,), op.span)
 
     return rewrite(program, change)
 
