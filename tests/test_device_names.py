@@ -9,7 +9,7 @@ from pathlib import Path
 import shlo_disc
 
 ROOT = Path(shlo_disc.__file__).parent
-NAMES = re.compile(r"cuda|gpu|cublas|cusolver|cufft|cupy|nvrtc|nvidia|warp|rocm", re.IGNORECASE)
+NAMES = re.compile(r"(?i:cuda|gpu|cublas|cusolver|cufft|cupy|nvrtc|nvidia|warp|rocm)|lower_cpu|runtime\.cpu|\bCpu[A-Z]")
 WHOLE = frozenset({"cpu", "CPU"})  # as a whole text; a part of others, such as of names of processors
 OWN = ("lower_cpu/", "lower_cuda/", "runtime/cpu/", "runtime/cuda/", "targets.py", "target_names.py")
 # What names devices because what it reads does.
@@ -23,6 +23,12 @@ READERS = {
     "exported.py": "JAX's platforms",
     "check/generate/jax_programs.py": "JAX's platforms",
     "check/xla.py": "JAX's platforms",
+    "check/compiling.py": "builds the programs of other thread pools, for the CPU",
+    "check/dividing.py": "a thread pool that cuts loops of the CPU's programs elsewhere",
+    "check/thresholds.py": "reads the constants of the CPU's code generator",
+    "runtime/xla/library.py": "XLA's custom calls on the CPU",
+    "runtime/xla/primitive.py": "XLA's custom calls on the CPU",
+    "runtime/xla/programs.py": "XLA's custom calls on the CPU",
     "runtime/threads.py": "a controller of Linux' control groups",
     "schedules/tables.py": "costs of the products of a CPU, by its name",
     "tuning.py": "measures this machine's CPU and nothing else",
