@@ -61,6 +61,7 @@ def compile(  # noqa: A001, PLR0913 - the name users expect; what is known and w
         UnsupportedOpError: an op, or an element type, that the target does not have.
         ShloDiscError: another invalid argument, such as an unknown device or constraint.
         ToolchainError: a compiler is missing or fails or, for "cuda", a GPU or a library is missing.
+        Exception: what the function itself raises when JAX traces it.
     """
     if _is_lowered(program):
         program = _text_of_lowered(program, shapes)

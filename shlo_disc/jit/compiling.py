@@ -34,7 +34,10 @@ class TraceCompiler:
         self.seconds = list[tuple[str, float]]()  # of every program, by name
 
     def runnable(self, program: TracedProgram, names: Sequence[str]) -> Any:
-        """The program, ready to run. `names`: of its arguments, unless it is derived from another one."""
+        """The program, ready to run. `names`: of its arguments, unless it is derived from another one.
+
+        Raises `UnsupportedOpError` if JAX cannot export it, and what compiling an export raises.
+        """
         export = jax_module("jax.export")
 
         started = time.perf_counter()

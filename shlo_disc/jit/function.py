@@ -52,8 +52,7 @@ def jit(  # noqa: PLR0913  the parameters of `jax.jit`, and what is known of siz
     """Compile a function for all sizes; a drop-in for `jax.jit`, also as a decorator with or without arguments.
 
     Sizes are declared, or learned from calls: the first call is compiled for its own sizes; sizes that were seen to
-    change become symbols; those that always were equal share one, and those that never change stay numbers. See
-    docs/how-to/jit.md.
+    change become symbols; those that were always equal share one, others stay numbers. See docs/how-to/jit.md.
 
     Args:
         fun: a function that JAX can trace. Arguments and results are pytrees of arrays.
@@ -79,6 +78,7 @@ def jit(  # noqa: PLR0913  the parameters of `jax.jit`, and what is known of siz
     Raises:
         ParseError: a shape or a constraint is not in its language.
         ShloDiscError: another invalid argument, such as an unknown device.
+        TypeError: a keyword that is no parameter of `jax.jit`.
     """
     if not callable(fun):
         if fun is not None:
@@ -201,7 +201,10 @@ class JitFunction:
 
     @property
     def compiled(self) -> Compiled:
-        """The program that was compiled last, with `explain`, `peak_memory` and so on."""
+        """The program that was compiled last, with `explain`, `peak_memory` and so on.
+
+        Raises `ShloDiscError` if there is none, as the function has not been called yet.
+        """
         for served in reversed(self._served.values()):
             for variant in reversed(served.family.variants):
                 if variant.compiled is not None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
+import textwrap
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -34,6 +37,23 @@ def test_a_public_function_documents_its_arguments_and_results(name: str) -> Non
     stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
     assert documented == [stars.get(parameter.kind, "") + parameter.name for parameter in taken]
     assert ("Returns" in sections) == (signature.return_annotation != "None")
+
+
+def _with_properties() -> dict[str, Callable[..., Any]]:
+    found = _public()
+    for kind in [one for one in map(partial(getattr, shlo_disc), shlo_disc.__all__) if inspect.isclass(one)]:
+        for name, one in vars(kind).items():
+            if isinstance(one, property) and one.fget is not None and not name.startswith("_"):
+                found[f"{kind.__name__}.{name}"] = one.fget
+    return found
+
+
+@pytest.mark.parametrize("name", _with_properties())
+def test_what_a_public_function_raises_itself_is_documented(name: str) -> None:
+    function = inspect.unwrap(_with_properties()[name])
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    if any(isinstance(node, ast.Raise) and node.exc is not None for node in ast.walk(tree)):
+        assert re.search(r"\bRaises\b", inspect.getdoc(function) or "")
 
 
 def test_options_are_documented() -> None:
