@@ -46,7 +46,7 @@ class Callee:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop whose turns (iterations) are calls: the first inputs are carried from turn to turn.
+    """A loop whose iterations are calls: the first inputs are carried from one to the next.
 
     The body returns them, then whether there is another turn; the condition runs before the first one alone. The
     results are the final carries, then the sizes (i64) that `sized` names: a result and an axis. `place`: for people.

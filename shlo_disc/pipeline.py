@@ -35,7 +35,7 @@ from shlo_disc.gc_pause import gc_paused
 from shlo_disc.host.assemble import assemble
 from shlo_disc.host.describe import describe
 from shlo_disc.host.partitions import control, join, value_names
-from shlo_disc.host.peaks import Need, need_of_control, need_of_part, peak, turn_names, with_results
+from shlo_disc.host.peaks import Need, iteration_size_names, need_of_control, need_of_part, peak, with_results
 from shlo_disc.host.plan import plan_host
 from shlo_disc.host.program import HostProgram
 from shlo_disc.ir.core import Module
@@ -140,18 +140,19 @@ def compile_module(module: Module, request: Request, watch: Stopwatch, fuse: Fus
     known = names or tuple(f"argument {k}" for k in range(len(program.parameters)))
     with naming_origins(module):
         planner = watch.timed("fuse", fuse or FUSIONS[request.options.fusion])
-        return _Generator(module, request, watch, planner, turn_names(program)).whole(program, known, donated)[0]
+        generator = _Generator(module, request, watch, planner, iteration_size_names(program))
+        return generator.whole(program, known, donated)[0]
 
 
 @dataclass(frozen=True, slots=True)
 class _Generator:
-    """Makes artifacts. `is_inner`: of a loop's or a branch's program; `turns` names sizes that become known in it."""
+    """Makes artifacts. `is_inner`: of a loop's or a branch's program; `iterations`: names of sizes that it computes."""
 
     module: Module
     request: Request
     watch: Stopwatch
     fuse: Fuse
-    turns: Iterator[Sym]
+    iterations: Iterator[Sym]
     is_inner: bool = False
 
     def whole(self, program: Program, names: Sequence[str], donated: frozenset[int]) -> tuple[Artifact, Need]:
@@ -203,7 +204,7 @@ class _Generator:
             report = describe(program, host, names, points, self.module)
             whole = assemble(replace(program, constants={}), host, (), SourceFile("host", ""), names, report)
         whole = replace(whole, device=self.request.device)
-        return join(whole, program, cut, [part for _, part in parts], need.turns), need
+        return join(whole, program, cut, [part for _, part in parts], need.iterations), need
 
     def _control(self, op: Op[OutlinedAttrs]) -> tuple[Need, Loop | Branches]:
         """Compile a loop or branches; the body of a loop may overwrite what is carried."""
@@ -213,7 +214,7 @@ class _Generator:
         for number, program in enumerate(op.attrs.programs):
             names = [f"%{parameter.tensor.name}" for parameter in program.parameters]
             found.append(inner.whole(program, names, carried if number else frozenset()))
-        need = need_of_control(op, [need for _, need in found], self.turns)
+        need = need_of_control(op, [need for _, need in found], self.iterations)
         return need, control(op, [artifact for artifact, _ in found])
 
 

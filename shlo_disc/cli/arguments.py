@@ -36,7 +36,7 @@ def command_line() -> argparse.ArgumentParser:
     tuning.add_argument(
         "--dim", action="append", default=[], metavar="NAME=FIRST:END", help="values of a size, such as s=1:129; repeat"
     )
-    warming = commands.add_parser("warm", help="compile once what no program changes")
+    warming = commands.add_parser("warm", help="precompile the runtime library")
     warming.add_argument("--compiler", metavar="NAME", help="a path, clang, gcc or zig (default: as compile takes it)")
     for command in (printing, verifying, tabulating, reporting):
         command.add_argument("files", nargs="+", metavar="FILE", help="text or MLIR bytecode; - is the standard input")

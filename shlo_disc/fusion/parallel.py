@@ -30,7 +30,7 @@ from shlo_disc.dynamic_ops.program import Body, Op, Shape, Tensor
 from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import product
 from shlo_disc.kernels.groups import Context, Decision, FusionPlan, Group, GroupKind
-from shlo_disc.kernels.op_cost import weight
+from shlo_disc.kernels.op_cost import element_cost
 from shlo_disc.kernels.op_graph import all_operands, space_of
 
 AtPoints: TypeAlias = NDArray[np.int64]  # a number for each likely point
@@ -164,7 +164,7 @@ class _ParallelMerger:
         space = self._elements(space_of(op, 0)).astype(np.float64)
         if isinstance(op.attrs, DotAttrs):
             return space * self._elements(tuple(op.operands[0].shape[k] for k in op.attrs.lhs_contract))
-        return space * (1 if definition(op).template is Template.REDUCE else round(weight(op)))
+        return space * (1 if definition(op).template is Template.REDUCE else round(element_cost(op)))
 
     # -- memory
 

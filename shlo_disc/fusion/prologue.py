@@ -23,14 +23,14 @@ from shlo_disc.expr.dim import Dim, const, maximum, product, total
 from shlo_disc.fusion.traffic import buffers_read, bytes_of, elements
 from shlo_disc.kernels.contraction import epilogue_index, matrix_form
 from shlo_disc.kernels.groups import Context, Decision, FusionPlan, Group, GroupKind
-from shlo_disc.kernels.op_cost import LOOP, weight
+from shlo_disc.kernels.op_cost import LOOP, element_cost
 from shlo_disc.kernels.op_graph import group_inputs, space_of
 from shlo_disc.kernels.panels import computed_operands
 from shlo_disc.kernels.row_spaces import leading, rows_of
 from shlo_disc.kernels.scatter import reads_before_overwriting
 from shlo_disc.limits import LARGEST_GROUP
 
-COSTLY = 4  # weight from which a broadcast value is stored rather than recomputed by every reader
+COSTLY = 4  # cost of an element from which a broadcast value is stored rather than recomputed by every reader
 PANEL_ROWS = 192  # rows of A per recomputation of a panel of B, if both operands are computed
 PANEL_COLUMNS = 64  # columns of B per reread of all of A, if only B is computed
 FEWEST_ROWS = 48  # least number of rows of A in a panel for packing B to pay
@@ -182,10 +182,10 @@ class _PrologueMerger:
                 continue
             op = made[0]
             if op in inside and op not in found:
-                if definition(op).template is not Template.ELEMENT or weight(op) >= LOOP:
+                if definition(op).template is not Template.ELEMENT or element_cost(op) >= LOOP:
                     continue
                 fewer = tensor is not root and product(tensor.shape) != product(root.shape)
-                if fewer and (op in summed or weight(op) >= COSTLY):
+                if fewer and (op in summed or element_cost(op) >= COSTLY):
                     continue
                 found[op] = None
             elif op in found or not is_free(op):
@@ -270,16 +270,16 @@ class _PrologueMerger:
 
     def _change(self, move: _Move) -> tuple[Dim, Dim]:
         """The bytes that a move saves, and the work that it repeats."""
-        passed, weights = Counter[Tensor](), Counter[Shape]()  # differences: most entries cancel
+        passed, costs = Counter[Tensor](), Counter[Shape]()  # differences: most entries cancel
         after = [group for group in (move.rest, *move.readers) if group is not None]
         for groups, sign in ((move.before, 1), (after, -1)):
             for group in groups:
                 for tensor in (*buffers_read(group, self.context.producers), *group.roots):
                     passed[tensor] += sign
                 for op in group.ops:
-                    weights[space_of(op, 0)] -= sign * round(weight(op))
+                    costs[space_of(op, 0)] -= sign * round(element_cost(op))
         saved = total(bytes_of(tensor) * count for tensor, count in passed.items() if count)
-        return saved, total(elements(space) * count for space, count in weights.items() if count)
+        return saved, total(elements(space) * count for space, count in costs.items() if count)
 
     def _is_thin(self, group: Group, tile: int) -> bool:
         """Whether a product is memory-bound, so that a library would be no faster."""
@@ -314,7 +314,7 @@ class _PrologueMerger:
         tile = self.context.abilities.product_tile
         once = const(0)
         for op in moved:
-            once += product(op.results[0].shape) * round(weight(op))
+            once += product(op.results[0].shape) * round(element_cost(op))
         attrs = cast("DotAttrs", group.anchor.attrs)
         times = product(loop.extent for loop in form.batch[len(attrs.lhs_batch) :])
         if tile:

@@ -17,7 +17,7 @@ from shlo_disc.fusion.cost import Amounts, Costs, largest, minus, plus, times
 from shlo_disc.fusion.group_builder import DraftOrder, GroupDraft
 from shlo_disc.fusion.op_nodes import OpNodes
 from shlo_disc.kernels.groups import Claim, Context, Decision, FusionPlan, Group, GroupKind
-from shlo_disc.kernels.op_cost import is_counting, weight
+from shlo_disc.kernels.op_cost import element_cost, is_counting
 from shlo_disc.kernels.op_graph import all_operands, row_space, space_of
 
 Places: TypeAlias = frozenset[int]
@@ -55,7 +55,7 @@ class FusionState:
         self._records = list[_Record]()
         self._merged = dict[GroupDraft, GroupDraft]()
         self._loaded = dict[Op[object], tuple[Tensor, ...]]()
-        self._weights = dict[Op[object], float]()
+        self._element_costs = dict[Op[object], float]()
         self._indexing = dict[Op[object], frozenset[Tensor]]()
         self._counting = dict[Op[object], bool]()
         # Ops are placed from the results backwards, so the readers of an op are final when it is placed.
@@ -149,14 +149,14 @@ class FusionState:
 
     def work(self, op: Op[object], visits: Amounts) -> Amounts:
         """The additions of an op that is computed `visits` times; ops that only compute indices are free."""
-        if (known := self._weights.get(op)) is None:
-            known = self._weights[op] = self._weight(op)
+        if (known := self._element_costs.get(op)) is None:
+            known = self._element_costs[op] = self._element_cost(op)
         return times(visits, known)
 
-    def _weight(self, op: Op[object]) -> float:
+    def _element_cost(self, op: Op[object]) -> float:
         if isinstance(op.attrs, ReduceAttrs):
             return 1.0
-        return 0.0 if is_counting(op, self.producers, self._counting) else weight(op)
+        return 0.0 if is_counting(op, self.producers, self._counting) else element_cost(op)
 
     def _memory(self, draft: GroupDraft) -> Amounts:
         return self.costs.memory((*draft.loaded, *draft.roots))

@@ -11,7 +11,7 @@ from shlo_disc.analysis.formula import Producers
 from shlo_disc.dynamic_ops.program import Shape, Tensor
 from shlo_disc.expr.dim import Dim, const, product
 from shlo_disc.kernels.groups import Group
-from shlo_disc.kernels.op_cost import weight
+from shlo_disc.kernels.op_cost import element_cost
 from shlo_disc.kernels.op_graph import group_inputs, space_of
 
 
@@ -54,13 +54,13 @@ def traffic(group: Group, producers: Producers) -> Traffic:
     A gather or a slice may read less of a tensor than all of it: then the bytes read are an upper bound.
     """
     read = buffers_read(group, producers)
-    weights = dict[Shape, int]()
+    costs = dict[Shape, int]()
     for op in group.ops:
         space = space_of(op, 0)
-        weights[space] = weights.get(space, 0) + round(weight(op))
+        costs[space] = costs.get(space, 0) + round(element_cost(op))
     work = const(0)
-    for space, weighed in weights.items():
-        work += elements(space) * weighed
+    for space, cost in costs.items():
+        work += elements(space) * cost
     return Traffic(total(read), total(group.roots), work)
 
 

@@ -23,7 +23,7 @@ def control(op: Op[OutlinedAttrs], programs: Sequence[plain.Artifact]) -> plain.
     attrs, place, is_loop = op.attrs, op.span.where(), OUTLINED_WHILE.defines(op)
     roles = [f"branch {k}" for k in range(len(programs))]
     if is_loop or attrs.is_guard:
-        roles = ["condition of the loop", "body of the loop"] if is_loop else ["no turn of the loop", "the loop"]
+        roles = ["condition of the loop", "body of the loop"] if is_loop else ["no iteration of the loop", "the loop"]
     names = [f"{role} at {place}" for role in roles]
     callees = tuple([plain.Callee(*one) for one in zip(programs, attrs.takes, names, strict=True)])
     if is_loop:
@@ -37,11 +37,11 @@ def join(
     program: Program,
     cut: PartitionedProgram,
     parts: Iterable[plain.Artifact | plain.Loop | plain.Branches],
-    turns: Sequence[tuple[Sym, str]],
+    iterations: Sequence[tuple[Sym, str]],
 ) -> plain.Artifact:
-    """Add the artifacts of partitions to that of their program. Sizes of loop turns and branches are late, too."""
+    """Add the artifacts of partitions to that of their program. Sizes of iterations and branches are late, too."""
     partitions = zip(cut.partitions, parts, strict=True)
-    named = tuple([symbol.name for symbol, _ in turns])
+    named = tuple([symbol.name for symbol, _ in iterations])
     given, sizes = whole.given + len(program.late), whole.report.sizes
     shown = replace(
         sizes,
@@ -55,7 +55,7 @@ def join(
         free=(*whole.free, *named),
         raw_sizes=(*whole.raw_sizes, *named),
         report=replace(whole.report, sizes=shown),
-        late=(*(late_place(program, each) for each in program.late), *(place for _, place in turns)),
+        late=(*(late_place(program, each) for each in program.late), *(place for _, place in iterations)),
         partitions=tuple(plain.Partition(part, partition.inputs, partition.last) for partition, part in partitions),
         returned=cut.results,
     )

@@ -1,7 +1,7 @@
 """The peak memory of a program in partitions, as a formula.
 
-What a loop's turn (an iteration) or a branch needs depends on sizes that become known there. These are symbols of their
-own in the formula of the whole program: it gives the need of the worst turn, in terms of that turn's sizes.
+What an iteration of a loop or a branch needs depends on sizes that become known there. These are symbols of their
+own in the formula of the whole program: it gives the need of the worst iteration, in terms of its sizes.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from shlo_disc.host.partitions import late_place
 from shlo_disc.host.program import HostProgram
 from shlo_disc.passes.partitions import PartitionedProgram
 
-TurnSizes = tuple[tuple[Sym, str], ...]  # each with its place, for people
+IterationSizes = tuple[tuple[Sym, str], ...]  # each with its place, for people
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Peak bytes of temporaries, in terms of the sizes of a program and of `turns`."""
+    """Peak bytes of temporaries, in terms of the sizes of a program and of `iterations`."""
 
     bytes: Dim = ZERO
-    turns: TurnSizes = ()
+    iterations: IterationSizes = ()
 
 
-def turn_names(program: Program) -> Iterator[Sym]:
-    """Fresh names for sizes that turns and branches compute."""
+def iteration_size_names(program: Program) -> Iterator[Sym]:
+    """Fresh names for sizes that iterations and branches compute."""
     taken = {*program.sizes, *(symbol.name for symbol in program.given), *(s.name for s, _ in program.definitions)}
     prefix = "t"
     while any(name.startswith(prefix) for name in taken):
@@ -45,7 +45,7 @@ def need_of_part(host: HostProgram) -> Need:
 
 def with_results(program: Program, need: Need) -> Need:
     """Add the results to a need: in what a loop or a branch runs, they are temporaries."""
-    return Need(need.bytes + _bytes(program.returned), need.turns)
+    return Need(need.bytes + _bytes(program.returned), need.iterations)
 
 
 def peak(program: Program, cut: PartitionedProgram, needs: Sequence[Need], *, is_inner: bool) -> Need:
@@ -69,22 +69,22 @@ def peak(program: Program, cut: PartitionedProgram, needs: Sequence[Need], *, is
             peaks.append(everything + need.bytes)
         else:  # the need of a loop or of branches includes their results
             peaks += [everything, _bytes([x for first, x in carried if first < k]) + need.bytes]
-    return Need(maximum(*peaks), tuple([turn for need in needs for turn in need.turns]))
+    return Need(maximum(*peaks), tuple([one for need in needs for one in need.iterations]))
 
 
 def need_of_control(op: Op[OutlinedAttrs], needs: Sequence[Need], names: Iterator[Sym]) -> Need:
-    """The need of a loop or branches in sizes of the enclosing program: that of the largest program's worst turn.
+    """The need of a loop or branches in sizes of the enclosing program: that of the largest program's worst iteration.
 
     `needs` are those of its programs, including their results.
     """
     sizes = _SizesAround(op, names)
-    found, turns = list[Dim](), list[tuple[Sym, str]]()
+    found, iterations = list[Dim](), list[tuple[Sym, str]]()
     for number, need in enumerate(needs):
         program, is_body = op.attrs.programs[number], sizes.carried > 0 and number == 1
         before = [parameter.tensor for parameter in program.parameters[: sizes.carried]] if is_body else ()
         found.append(sizes.outside(number, need.bytes + _bytes(before)))
-        turns += need.turns
-    return Need(maximum(*found), (*turns, *sizes.turns))
+        iterations += need.iterations
+    return Need(maximum(*found), (*iterations, *sizes.iterations))
 
 
 @dataclass(slots=True)
@@ -93,7 +93,7 @@ class _SizesAround:
 
     op: Op[OutlinedAttrs]
     names: Iterator[Sym]
-    turns: list[tuple[Sym, str]] = field(default_factory=list[tuple[Sym, str]])
+    iterations: list[tuple[Sym, str]] = field(default_factory=list[tuple[Sym, str]])
     _named: dict[object, Sym] = field(default_factory=dict[object, Sym])
 
     @property
@@ -124,8 +124,8 @@ class _SizesAround:
     def _name(self, key: object, what: str) -> Dim:
         if key not in self._named:
             symbol = self._named[key] = next(self.names)
-            where = "a turn of the loop" if self.carried else "a branch"
-            self.turns.append((symbol, f"{what} in {where} at {self.op.span.where()}"))
+            where = "an iteration of the loop" if self.carried else "a branch"
+            self.iterations.append((symbol, f"{what} in {where} at {self.op.span.where()}"))
         return of(self._named[key])
 
 

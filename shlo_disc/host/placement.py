@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, of
 from shlo_disc.expr.facts import Facts
-from shlo_disc.host.redundant_sums import Dominance, Front
+from shlo_disc.host.redundant_sums import Front, SumOrder
 from shlo_disc.host.scheduling import AtPoints
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
@@ -222,7 +222,7 @@ class _Stack:
         self, sizes: Sequence[Dim], facts: Facts, points: Sequence[Mapping[Sym, int]], names: Collection[str]
     ) -> None:
         self.sizes = sizes
-        self.order = Dominance(facts, points)
+        self.order = SumOrder(facts, points)
         self.names = set(names)
         self.definitions = dict[Dim, Sym]()
 

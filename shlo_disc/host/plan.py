@@ -57,7 +57,7 @@ class _Loop:
     packed: dict[tuple[str, tuple[int, ...]], int] = field(default_factory=dict[tuple[str, tuple[int, ...]], int])
 
     def is_before(self, slot: int) -> bool:
-        """Whether a buffer keeps the contents from before the loop in every turn."""
+        """Whether a buffer keeps the contents from before the loop in every iteration."""
         return slot < self.slots and slot not in self.carries
 
 

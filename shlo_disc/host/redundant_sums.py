@@ -1,4 +1,4 @@
-"""Dominance between sums of sizes, for all sizes: finds the sums that a maximum need not compare."""
+"""The order of sums of sizes, for all sizes: finds the sums that a maximum need not compare."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Sum:
 Front: TypeAlias = tuple[Sum, ...]
 
 
-class Dominance:
+class SumOrder:
     """Compares sums under facts.
 
     Mostly weight by weight: with `b >= 1` written as `1 + b'`, a sum whose weights are all at least those of another

@@ -313,7 +313,7 @@ class _HostVerifier:
         for slot, (operand, *_), _ in carried:
             self._require_value(slot, operand, f"{where}, where it begins,")
         for home in self._homes_written((*step.condition, *step.body)):
-            self.contents.drop(home, f"a turn of {where}")
+            self.contents.drop(home, f"an iteration of {where}")
         for slot, (_, *names), _ in carried:
             others = {self.home(other) for other, *_ in carried if other != slot}
             gone = self.contents.write(self.home(slot), names, where) & others

@@ -14,8 +14,8 @@ from shlo_disc.functions.unary import UnaryFn
 _COUNTING = names_of(BinaryFn.ADD, BinaryFn.SUBTRACT, BinaryFn.MULTIPLY, UnaryFn.NEGATE) | {CONVERT.name}
 
 
-def weight(op: Op[object]) -> float:
-    """The work of one element of `op`; 0 for free ops, large for elements that are folds."""
+def element_cost(op: Op[object]) -> float:
+    """The cost of one element of `op`; 0 for free ops, large for elements that are folds."""
     if is_free(op):
         return 0.0
     found = definition(op)

@@ -32,7 +32,7 @@ from shlo_disc.kernels.kernel import (
     Store,
 )
 from shlo_disc.kernels.kernel_check import check_rows
-from shlo_disc.kernels.op_cost import weight
+from shlo_disc.kernels.op_cost import element_cost
 from shlo_disc.kernels.row_spaces import leading, row_number, rows_of, without_ones
 from shlo_disc.kernels.simplify_kernel import merge_loops
 from shlo_disc.kernels.strip_mining import mine_strips
@@ -234,7 +234,7 @@ class _Builder:
             inside = current in self.members and not isinstance(made[0].attrs, ReduceAttrs)
             if not inside and not is_free(made[0]):
                 continue
-            total += weight(made[0])
+            total += element_cost(made[0])
             stack.extend(made[0].operands)
         return total
 

@@ -39,9 +39,9 @@ from shlo_disc.legalize.builder import Bound, FirstOp, OpBuilder, tensor_type
 from shlo_disc.legalize.constraints import read_constraints
 from shlo_disc.legalize.frame import Frame, Legalizer, Processes, Rule, computed
 from shlo_disc.legalize.other_dialects.rewrite import without_other_dialects
-from shlo_disc.legalize.outline import NeedsGuard, NeedsOutlining, NextTurn, Outline, Outliner, size_of
+from shlo_disc.legalize.outline import NeedsGuard, NeedsOutlining, NextIteration, Outline, Outliner, size_of
 from shlo_disc.legalize.quantization import with_quantized
-from shlo_disc.legalize.rng_state import with_turns
+from shlo_disc.legalize.rng_state import with_iteration_counts
 from shlo_disc.legalize.shape_value_folding import ShapeArithmetic
 from shlo_disc.legalize.tokens import ABOUT_TOKENS, without_tokens
 from shlo_disc.legalize.tuples import ABOUT_TUPLES, without_tuples
@@ -76,7 +76,7 @@ def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraint
     name the arguments in messages. `constraints` are the caller's; they are facts from the start.
     """
     module = without_other_dialects(without_tokens(without_tuples(module)))
-    module = with_turns(module, _entry(module))
+    module = with_iteration_counts(module, _entry(module))
 
     def outlined(outline: Outline) -> Program:
         return _again(_FunctionLegalizer(module, _function_of(outline), (), outliner, outline))
@@ -283,8 +283,8 @@ def _run(
     builder.begin()
     unbacked_dims.enter(parameters)
     results = frame.run(main.body)
-    if text.outline is not None and text.outline.next_turn is not None:
-        results = _followed_by(text.outline.next_turn, frame, results)
+    if text.outline is not None and text.outline.next_iteration is not None:
+        results = _followed_by(text.outline.next_iteration, frame, results)
     span = main.body.ops[-1].span
     stored, late = unbacked_dims.late([builder.materialized(x, span) for x in results])
     return parameters, builder.end([p.tensor for p in parameters], stored), unbacked_dims.taken, late
@@ -298,12 +298,12 @@ def _bind_captured(outline: Outline, frame: Frame, raw: tuple[RawDim, ...]) -> N
     frame.build.draws = (outline.op.span.start << 24) + (outline.number << 16)
 
 
-def _followed_by(turn: NextTurn, frame: Frame, returned: Sequence[Bound]) -> tuple[Bound, ...]:
+def _followed_by(following: NextIteration, frame: Frame, returned: Sequence[Bound]) -> tuple[Bound, ...]:
     """The varying results of a loop's body, then its condition on them."""
-    carried = turn.of(returned)
-    for value, bound in zip(turn.of(turn.condition.arguments), carried, strict=True):
+    carried = following.of(returned)
+    for value, bound in zip(following.of(following.condition.arguments), carried, strict=True):
         frame.bind(value, bound)
-    return (*carried, *frame.run(turn.condition))
+    return (*carried, *frame.run(following.condition))
 
 
 def _is_marked(main: ir.Function, k: int) -> bool:

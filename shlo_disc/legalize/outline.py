@@ -31,7 +31,7 @@ class NeedsGuard(Exception):  # noqa: N818 - as above
 
 
 @dataclass(frozen=True, slots=True)
-class NextTurn:
+class NextIteration:
     """The condition that a loop's body evaluates last, on those of its results that vary between iterations."""
 
     condition: ir.Block
@@ -57,7 +57,7 @@ class Outline:
     name: str
     arguments: tuple[ir.Value, ...]
     known: tuple[tuple[ir.Value, KnownElements], ...]
-    next_turn: NextTurn | None = None
+    next_iteration: NextIteration | None = None
 
 
 def size_of(argument: int, axis: int) -> Sym:
@@ -81,8 +81,8 @@ class Outliner:
         """Wrap the loop in a case."""
         ends = op.regions[1].block.ops[-1]
         without, within = (replace(ends, operands=values) for values in (op.operands, op.results))
-        stays, turns = ir.Block((), (without,)), ir.Block((), (op, within))
-        self.guards[op] = ir.Region((stays,)), ir.Region((turns,))
+        stays, runs = ir.Block((), (without,)), ir.Block((), (op, within))
+        self.guards[op] = ir.Region((stays,)), ir.Region((runs,))
 
     def program(self, outline: Outline) -> Program:
         """The program of a region, made once."""

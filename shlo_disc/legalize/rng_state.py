@@ -1,4 +1,4 @@
-"""RNG state of `stablehlo.rng`: `with_turns` counts iterations and passes the count to it, so that draws differ.
+"""RNG state of `stablehlo.rng`: a count of iterations is passed to it (`with_iteration_counts`), so that draws differ.
 
 XLA keeps one hidden state that every draw advances. Here a draw is a function of its place in the program, of the count
 and of the element's number. The count passes through calls, branches and loops as an ordinary value.
@@ -15,7 +15,8 @@ from shlo_disc.ir.attributes import Attribute, DenseArrayAttr, FunctionType
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import integers, string
 
-FIRST_TURN, NEXT_TURN = "shlo_disc.first_turn", "shlo_disc.next_turn"  # internal ops, which no text contains
+# Internal ops, which no text contains.
+FIRST_ITERATION, NEXT_ITERATION = "shlo_disc.first_iteration", "shlo_disc.next_iteration"
 _COUNT = ir.TensorType((), DType.UI64)
 _CALLEES = {"func.call": "callee", "stablehlo.composite": "decomposition"}
 _LOOPS = frozenset({"stablehlo.while", "chlo.scan"})
@@ -25,24 +26,26 @@ _ONCE = frozenset({  # their regions run at most once, and capture what they use
 _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")  # of chlo.scan: what it carries comes last
 
 
-def with_turns(module: ir.Module, entry: ir.Function) -> ir.Module:
+def with_iteration_counts(module: ir.Module, entry: ir.Function) -> ir.Module:
     """Pass a count of iterations to every `rng`, if one is in a loop.
 
     Raises `UnsupportedOpError` for one in a region without an order of evaluation, such as a reduction's.
     """
-    turns = _Turns(module.functions, entry)
-    drawing = [op for function in module.functions.values() for op in function.walk() if op.regions and turns.draws(op)]
+    counts = _IterationCounts(module.functions, entry)
+    drawing = [
+        op for function in module.functions.values() for op in function.walk() if op.regions and counts.draws(op)
+    ]
     for op in drawing:
         if op.name not in _ONCE | _LOOPS:
             raise UnsupportedOpError(f"op '{op.name}' draws random numbers in a region without an order", op.span)
     if not any(op.name in _LOOPS for op in drawing):
         return module
-    contents = [turns.function(one) if isinstance(one, ir.Function) else one for one in module.contents]
+    contents = [counts.function(one) if isinstance(one, ir.Function) else one for one in module.contents]
     return replace(module, contents=tuple(contents))
 
 
 @dataclass(frozen=True, slots=True)
-class _Turns:
+class _IterationCounts:
     """The functions of a module, and which of them draw."""
 
     functions: Mapping[str, ir.Function]
@@ -70,7 +73,7 @@ class _Turns:
             return function
         count = _count(function.span)
         if function is self.entry:
-            first = ir.Op(FIRST_TURN, (), {}, (count,), (), function.span)
+            first = ir.Op(FIRST_ITERATION, (), {}, (count,), (), function.span)
             inner = self._block(function.body, count, returns=False)
             return replace(function, body=replace(inner, ops=(first, *inner.ops)))
         inner, type_ = self._block(function.body, count), function.type
@@ -82,8 +85,8 @@ class _Turns:
             result_attributes=(*function.result_attributes, {}),
         )
 
-    def _block(self, block: ir.Block, count: ir.Value, *, returns: bool = True, turns: bool = False) -> ir.Block:
-        """A block that starts at a count: it `returns` the count at its end, incremented if `turns` (a loop's body)."""
+    def _block(self, block: ir.Block, count: ir.Value, *, returns: bool = True, iterates: bool = False) -> ir.Block:
+        """A block that starts at a count: it `returns` its last one, and one more if it `iterates` (a loop's body)."""
         ops = list[ir.Op]()
         for op in block.ops[:-1]:
             made = self._op(op, count) if self.draws(op) else op
@@ -91,9 +94,9 @@ class _Turns:
             if len(made.results) > len(op.results):
                 count = made.results[-1]
         end = block.ops[-1]
-        if turns:
+        if iterates:
             after = _count(end.span)
-            ops.append(ir.Op(NEXT_TURN, (count,), {}, (after,), (), end.span))
+            ops.append(ir.Op(NEXT_ITERATION, (count,), {}, (after,), (), end.span))
             count = after
         if returns:
             end = replace(end, operands=(*end.operands, count))
@@ -113,7 +116,7 @@ class _Turns:
         for region in op.regions:
             own = _count(op.span)
             is_condition = op.name == "stablehlo.while" and region is op.regions[0]
-            inner = self._block(region.block, own, returns=not is_condition, turns=not is_condition)
+            inner = self._block(region.block, own, returns=not is_condition, iterates=not is_condition)
             regions.append(ir.Region((replace(inner, arguments=(*inner.arguments, own)),)))
         return _with_count(op, (*op.operands, count), regions)
 

@@ -71,13 +71,13 @@ def _inline_while(frame: Frame, op: ir.Op, varies: Sequence[bool]) -> tuple[Tens
     with frame.build.within(op):
         asks = _loop_body(frame, condition, varies, types, None)
         asked = frame.build.learned
-        turns = _loop_body(frame, body, varies, types, varies)
-        demands = len(frame.build.checks) > len(asked.checks) or _may_be_negative(frame, turns)
+        again = _loop_body(frame, body, varies, types, varies)
+        demands = len(frame.build.checks) > len(asked.checks) or _may_be_negative(frame, again)
         if demands and op is not frame.legalizer.around and not _has_a_turn(frame, op, before):
             raise NeedsGuard(op)  # the demands of an iteration apply only if there is one
-    if not all(map(partial(_same_shape, frame), turns.arguments, turns.results)):
+    if not all(map(partial(_same_shape, frame), again.arguments, again.results)):
         raise NeedsOutlining(op)
-    return frame.build.emit("d_while", carries, NoAttrs(), types, op.span, (asks, turns))
+    return frame.build.emit("d_while", carries, NoAttrs(), types, op.span, (asks, again))
 
 
 def _has_a_turn(frame: Frame, op: ir.Op, before: Learned) -> bool:

@@ -14,18 +14,18 @@ from shlo_disc.ir import core as ir
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.builder import FirstOp, tensor_type
 from shlo_disc.legalize.frame import Frame
-from shlo_disc.legalize.outline import NextTurn, Outline, size_of
+from shlo_disc.legalize.outline import NextIteration, Outline, size_of
 
 
 def outlined_while(frame: Frame, op: ir.Op, varies: Sequence[bool]) -> tuple[Tensor, ...]:
     """The varying results of a loop; loop invariants are bound in its regions already, and captured."""
     condition, body = (region.block for region in op.regions)
-    turn = NextTurn(condition, tuple(varies))
-    capture = _Capture(frame, op, [frame.tensor(x) for x in turn.of(op.operands)])
-    capture.add(0, "condition", condition, turn.of(condition.arguments))
-    capture.add(1, "body", body, turn.of(body.arguments), next_turn=turn)
+    following = NextIteration(condition, tuple(varies))
+    capture = _Capture(frame, op, [frame.tensor(x) for x in following.of(op.operands)])
+    capture.add(0, "condition", condition, following.of(condition.arguments))
+    capture.add(1, "body", body, following.of(body.arguments), next_iteration=following)
     programs = capture.programs()
-    results = _ResultShapes(frame, op, turn.of(op.results))
+    results = _ResultShapes(frame, op, following.of(op.results))
     for k, (carry, before, after) in enumerate(
         zip(capture.operands, programs[1].parameters, programs[1].returned[:-1], strict=False)
     ):
@@ -83,13 +83,13 @@ class _Capture:
         block: ir.Block,
         own: Sequence[ir.Value],
         *,
-        next_turn: NextTurn | None = None,
+        next_iteration: NextIteration | None = None,
     ) -> None:
         """Add a region whose `own` arguments are the first operands."""
         used = _free([block], own)
-        if next_turn is not None:
-            condition = next_turn.condition
-            used = _free([block, condition], [*own, *next_turn.of(condition.arguments)])
+        if next_iteration is not None:
+            condition = next_iteration.condition
+            used = _free([block, condition], [*own, *next_iteration.of(condition.arguments)])
         values = [(value, self.frame.bound(value)) for value in used]
         taken = [(value, bound) for value, bound in values if isinstance(bound, Tensor)]
         known = dict[ir.Value, KnownElements]()
@@ -107,7 +107,7 @@ class _Capture:
             else:
                 taken.append((value, self.frame.tensor(value)))
         arguments = (*own, *(value for value, _ in taken))
-        self.outlines.append(Outline(self.op, block, number, name, arguments, tuple(known.items()), next_turn))
+        self.outlines.append(Outline(self.op, block, number, name, arguments, tuple(known.items()), next_iteration))
         self.takes.append((*range(len(own)), *(self._place(tensor) for _, tensor in taken)))
 
     def _place(self, tensor: Tensor) -> int:

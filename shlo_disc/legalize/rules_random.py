@@ -21,7 +21,7 @@ from shlo_disc.legalize.builder import Bound
 from shlo_disc.legalize.composer import Composer
 from shlo_disc.legalize.frame import Frame, Rule
 from shlo_disc.legalize.known_calls import takes
-from shlo_disc.legalize.rng_state import FIRST_TURN, NEXT_TURN
+from shlo_disc.legalize.rng_state import FIRST_ITERATION, NEXT_ITERATION
 from shlo_disc.legalize.rules_elementwise import result_dtype
 from shlo_disc.legalize.rules_move import asked_shape, stated, static_shape
 
@@ -110,8 +110,8 @@ def _pairs(shape: Shape, split: Dim) -> Dim:
 def _rng(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     """Numbers that differ between ops and between iterations of a loop, but not between calls."""
     shape = asked_shape(frame, op, op.operands[2])
-    a, b, *turn = frame.tensors((*op.operands[:2], *op.operands[3:]))
-    compose = _Draws(frame, op.span, tuple(turn))
+    a, b, *counts = frame.tensors((*op.operands[:2], *op.operands[3:]))
+    compose = _Draws(frame, op.span, tuple(counts))
     match string(op, "rng_distribution"), a.dtype:
         case "NORMAL", dtype:
             wide = DType.F64 if dtype is DType.F64 else DType.F32
@@ -129,18 +129,18 @@ def _rng(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
 @dataclass(frozen=True, slots=True)
 class _Draws(Composer):
-    """A composer for one `rng`; `turn`: the count of iterations, if an `rng` of the program is in a loop."""
+    """A composer for one `rng`; `counts`: the count of iterations, if an `rng` of the program is in a loop."""
 
-    turn: tuple[Tensor, ...]
+    counts: tuple[Tensor, ...]
 
     def bits(self, shape: Shape, width: int) -> Tensor:
         """Random bits of this draw of the program, whose number is the key, and of this iteration."""
         self.build.draws += 1
-        words = (const(3 if self.turn else 2),)
+        words = (const(3 if self.counts else 2),)
         state = self.full(self.build.draws, words, DType.UI64)
-        for turn in self.turn:
+        for count in self.counts:
             is_last = self.compare(Direction.EQ, self.iota(0, words, DType.UI64), 2)
-            state = self.select(is_last, self.broadcast(turn, (), words), state)
+            state = self.select(is_last, self.broadcast(count, (), words), state)
         return _drawn(self, state, shape, width, RngAlgorithm.PHILOX)[0]
 
 
@@ -186,11 +186,11 @@ def _threefry(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     return frame.build.emit("d_threefry", words, NoAttrs(), [(shape, DType.UI32)] * 2, op.span)
 
 
-def _first_turn(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+def _first_iteration(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     return [Composer(frame, op.span).full(0, (), DType.UI64)]
 
 
-def _next_turn(frame: Frame, op: ir.Op) -> Sequence[Bound]:
+def _next_iteration(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     return [Composer(frame, op.span).add(frame.tensor(op.operands[0]), 1)]
 
 
@@ -201,7 +201,7 @@ CUSTOM: Mapping[str, Rule] = {
 
 RULES: Mapping[str, Rule] = {
     "stablehlo.rng": _rng,
-    FIRST_TURN: _first_turn,
-    NEXT_TURN: _next_turn,
+    FIRST_ITERATION: _first_iteration,
+    NEXT_ITERATION: _next_iteration,
     "stablehlo.rng_bit_generator": _rng_bit_generator,
 }

@@ -33,7 +33,7 @@ class LoopLaunch:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class CooperativeReduction:
     """Consecutive loops, and the workspaces between them with their numbers of elements.
 
     `whole`: the kernel as a loop over its columns, run instead where `columns` is at least `ENOUGH_STRIPS` strips.
@@ -54,7 +54,7 @@ class Spread:
         return tuple(size * cut for size in sizes)
 
 
-def spread(kernel: RowKernel, effort: int) -> Spread | None:
+def cooperating(kernel: RowKernel, effort: int) -> CooperativeReduction | None:
     """Split a kernel of one row that reduces; None if it is small or has many columns. `effort`: cost of an element."""
     if kernel.rows or not any(stage.reductions for stage in kernel.stages):
         return None
@@ -68,9 +68,9 @@ def spread(kernel: RowKernel, effort: int) -> Spread | None:
             return None
         if columns.constant is None:
             whole = LoopLaunch(kernel, rows.task_elements(kernel) * effort)
-    staged = take_apart(kernel)
-    kernels, spaces = list[RowKernel](), list(staged.workspaces)
-    for stage in staged.stages:
+    apart = take_apart(kernel)
+    kernels, spaces = list[RowKernel](), list(apart.workspaces)
+    for stage in apart.stages:
         parts = split_reduction(stage, GRAIN, len(spaces)) if stage.reductions else None
         if parts is None:
             kernels.append(RowKernel((), (), (stage,), ()))
@@ -79,7 +79,7 @@ def spread(kernel: RowKernel, effort: int) -> Spread | None:
             spaces += parts.workspaces
     params = (*kernel.params, *(param for param, _ in spaces))
     loops = [LoopLaunch(replace(one, params=params), _work(one) * effort) for one in kernels]
-    return Spread(tuple(loops), tuple(spaces), whole, columns)
+    return CooperativeReduction(tuple(loops), tuple(spaces), whole, columns)
 
 
 def _work(kernel: RowKernel) -> Dim:
@@ -90,7 +90,7 @@ def _work(kernel: RowKernel) -> Dim:
     return const(GRAIN.points) if stage.reductions else product(axis.extent for axis in stage.axes)
 
 
-def print_spread(found: Spread, least: int) -> KernelBody:
+def print_loops(found: CooperativeReduction, least: int) -> KernelBody:
     """A function per loop, and the kernel that launches them; a thread takes at least `least` additions of a loop."""
     emit = Emitter(VectorSpelling())
     functions, sizes, lines = list[str](), tuple[str, ...](), list[str]()

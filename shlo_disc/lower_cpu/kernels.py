@@ -192,7 +192,7 @@ class CpuLowering:
             return self._ref(
                 group, body, tensors, blocks.extent, blocks.task_elements * effort(group, kernel), const(0)
             )
-        if alone and not kernel.rows and (shared := self._spread(group)) is not None:
+        if alone and not kernel.rows and (shared := self._cooperative(group)) is not None:
             return shared
         if not rows.moves(kernel) and (blocked := packed_transpose.with_packed_loads(kernel)) is not None:
             body, work = (
@@ -275,12 +275,12 @@ class CpuLowering:
             known = self.decisions[formula] = Sym(name)
         return known
 
-    def _spread(self, group: Group) -> PrintedKernel | None:
+    def _cooperative(self, group: Group) -> PrintedKernel | None:
         """The cooperative reduction of a kernel of one row, if it pays."""
         kernel, tensors = build_row_kernel(group, self.facts, self.producers, rows.FIXED_SEAMS)
-        if (found := cooperative_reduction.spread(kernel, effort(group, kernel))) is None:
+        if (found := cooperative_reduction.cooperating(kernel, effort(group, kernel))) is None:
             return None
-        body = cooperative_reduction.print_spread(found, WORK_PER_THREAD)
+        body = cooperative_reduction.print_loops(found, WORK_PER_THREAD)
         work = rows.points(kernel.stages) * effort(group, kernel)
         part = self._ref(group, body, tensors, const(1), work, const(0))
         pairs = positions(row_pairs(kernel), kernel.params)

@@ -15,7 +15,7 @@ from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import Dim, maximum, minimum
 from shlo_disc.kernels.groups import Group, Machine
 from shlo_disc.kernels.kernel import DotKernel, RowKernel, ScanKernel, SortKernel
-from shlo_disc.kernels.op_cost import weight
+from shlo_disc.kernels.op_cost import element_cost
 
 WORK_PER_THREAD = 1 << 15  # the least work for which a thread joins in
 
@@ -34,7 +34,7 @@ _SCANNED, _STEP = 6, 24  # cost of an element; of a step at least, as each depen
 def effort(group: Group, kernel: RowKernel) -> int:
     """Cost of one point of a row kernel: loads, stores and reductions, or arithmetic, whichever takes longer."""
     stages = max(1, len(kernel.stages))
-    computed = sum(weight(op) for op in group.ops if definition(op).template is not Template.REDUCE)
+    computed = sum(element_cost(op) for op in group.ops if definition(op).template is not Template.REDUCE)
     return max(2 + 2 * stages, ceil(computed / stages))
 
 

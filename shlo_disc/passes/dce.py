@@ -37,9 +37,9 @@ def _mark(ops: Sequence[Op[Any]], live: set[Tensor]) -> None:
 
 
 def _mark_loop(op: Op[Any], live: set[Tensor]) -> None:
-    """A carry is live if its result is, or if the condition or a live carry of the next turn depends on it."""
+    """A carry is live if its result is, or if the condition or a live carry of the next iteration depends on it."""
     condition, body = op.bodies
-    before: list[bool] | None = None  # at least one turn, also of a loop without carries
+    before: list[bool] | None = None  # at least one iteration, also of a loop without carries
     while (needed := _needed(op, live)) != before:
         before = needed
         live.update(condition.results, compress(body.results, needed))

@@ -115,27 +115,28 @@ class LoopRunner:
             values[k] = part.settled(argument, values[k], is_read=is_read)
         shared = Counter(map(id, inputs))
         own = [k in owned and shared[id(inputs[k])] == 1 for k in range(count)]
-        turn, asks = 0, "the condition of "
+        iteration, asks = 0, "the condition of "
         try:
             (holds,) = self.condition.execute([values[k] for k in asked], executor, is_inner=True)
             executor.release(holds)
             while part.read(holds):
-                if not turn:
+                if not iteration:
                     asks = ""
                     for k in self._overwritten:
                         if not own[k]:
                             values[k] = part.copied(arguments[k], values[k])
                 *after, holds = body.execute([values[k] for k in takes], executor, is_inner=True)
-                for array in (holds, *values[:count]) if turn else (holds,):
+                for array in (holds, *values[:count]) if iteration else (holds,):
                     executor.release(array)
                 values[:count] = after
-                turn += 1
+                iteration += 1
         except RuntimeShapeError as error:
-            raise RuntimeShapeError(f"{error}\n  in {asks}turn {turn + 1} of the loop at {self.loop.place}") from error
+            where = f"{asks}iteration {iteration + 1} of the loop at {self.loop.place}"
+            raise RuntimeShapeError(f"{error}\n  in {where}") from error
         carried = values[:count]
-        if not turn:
+        if not iteration:
             carried = [x if own[k] else part.copied(arguments[k], x) for k, x in enumerate(carried)]
-        for array in carried if turn else ():
+        for array in carried if iteration else ():
             executor.release(array)  # the caller keeps them if they are needed
         return (*carried, _sizes(carried, self.loop.sized))
 

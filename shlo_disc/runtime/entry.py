@@ -226,7 +226,7 @@ class Entry:
 
 
 def refusal(artifact: Artifact, runtime: Runtime) -> str | None:
-    """Why one crossing into C cannot serve a call of a program; None if it can."""
+    """Why one call into C cannot serve a call of a program; None if it can."""
     count = len(artifact.arguments) + len(artifact.results)
     return f"found {count} arrays, expected at most {_MOST_ARRAYS}" if count > _MOST_ARRAYS else runtime.refusal
 

@@ -1,4 +1,4 @@
-"""Pass functions of the running Python, NumPy and JAX to the runtime library, for calls in one crossing.
+"""Pass functions of the running Python, NumPy and JAX to the runtime library, so that a whole call is one call into C.
 
 The library is compiled without their headers. It gets the addresses of the functions that it calls: functions of
 Python's stable ABI by name, and NumPy's from the table that extension modules use, by the documented numbers of its C

@@ -77,7 +77,7 @@ class Runtime:
     address: int
     threads: int
     library: ctypes.PyDLL  # its functions hold the GIL
-    refusal: str | None  # why one crossing into C cannot serve a call
+    refusal: str | None  # why one call into C cannot serve a call
     bind: Native
     locate: Native
     parallel: Native

@@ -21,7 +21,7 @@ from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.fusion.fuse import MERGED, REPEATED
 from shlo_disc.kernels.groups import Group, GroupKind
 from shlo_disc.kernels.kernel import RowKernel
-from shlo_disc.kernels.op_cost import weight
+from shlo_disc.kernels.op_cost import element_cost
 from shlo_disc.kernels.rewrite import nodes_of
 from shlo_disc.kernels.simplify_kernel import stage_formulas
 from shlo_disc.kernels.stages import build_row_kernel
@@ -161,7 +161,7 @@ def test_groups_run_after_what_they_read(program: Planned) -> None:
 
 def test_only_cheap_ops_are_in_two_groups(program: Planned) -> None:
     times = Counter(op for group in program.plan.groups for op in group.ops)
-    assert [op for op, count in times.items() if count > 1 and weight(op) > 4] == []
+    assert [op for op, count in times.items() if count > 1 and element_cost(op) > 4] == []
 
 
 def test_every_decision_has_a_reason(program: Planned) -> None:

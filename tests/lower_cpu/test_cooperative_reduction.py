@@ -18,7 +18,7 @@ from jax import lax
 
 import shlo_disc
 from shlo_disc.kernels.stages import build_row_kernel
-from shlo_disc.lower_cpu.cooperative_reduction import ENOUGH_STRIPS, GRAIN, LoopLaunch, spread
+from shlo_disc.lower_cpu.cooperative_reduction import ENOUGH_STRIPS, GRAIN, LoopLaunch, cooperating
 from shlo_disc.lower_cpu.rows import FIXED_SEAMS, extent
 from tests.pipeline.exports import BF16, F16, FAST, Array, In, between, by_jax, check, exported, flat, infinite, special
 from tests.pipeline.programs import planned
@@ -145,7 +145,7 @@ def bits(x: Array) -> Array:
 def loops(function: Callable[..., Any], *inputs: In) -> Iterator[LoopLaunch]:
     found = planned(function, *inputs)
     for group in found.plan.groups:
-        shared = spread(build_row_kernel(group, found.program.facts, found.producers, FIXED_SEAMS)[0], 1)
+        shared = cooperating(build_row_kernel(group, found.program.facts, found.producers, FIXED_SEAMS)[0], 1)
         yield from shared.loops if shared else ()
 
 

@@ -198,10 +198,10 @@ def test_donated_memory_that_a_function_keeps_stays_valid(driver: Driver) -> Non
         np.testing.assert_array_equal(array, 2 * value)
 
 
-@pytest.mark.parametrize("crossings", [1, 3])
-def test_all_memory_of_a_call_may_be_kept(crossings: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arguments, constants, temporaries, results, in one crossing into C and in three; the program may be gone."""
-    if crossings == 3:
+@pytest.mark.parametrize("calls_into_c", [1, 3])
+def test_all_memory_of_a_call_may_be_kept(calls_into_c: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arguments, constants, temporaries, results, in one call into C and in three; the program may be gone."""
+    if calls_into_c == 3:
         monkeypatch.setattr(Runtime, "refusal", "asked by a test", raising=False)
     kept = list[Floats]()
 
@@ -219,7 +219,7 @@ func.func @main(%w: tensor<?xf32>, %x: tensor<?xf32>) -> tensor<1000xf32> {
   return %z : tensor<1000xf32>
 }
 """)  # fmt: skip
-    assert (run.executable.entry is None) == (crossings == 3)
+    assert (run.executable.entry is None) == (calls_into_c == 3)
     bound = run.bind(np.full(1000, 2, np.float32))
     argument = np.full(1000, 5, np.float32)
     argument_is_gone = weakref.ref(argument)

@@ -127,12 +127,12 @@ def test_what_a_turn_demands_counts_if_there_is_one() -> None:
     with pytest.raises(RuntimeShapeError, match=r"found 4 and 5(.|\n)*in the loop at <string>:15:10$"):
         run(*demanding((4, 6), 1, 1, True))
     with pytest.raises(
-        RuntimeShapeError, match=r"found 4 and 5(.|\n)*in branch 1(.|\n)*in turn 1 of (.|\n)*in turn 1 of"
+        RuntimeShapeError, match=r"found 4 and 5(.|\n)*in branch 1(.|\n)*in iteration 1 of (.|\n)*in iteration 1 of"
     ):
         run(*demanding((5, 4), 1, 1, True))
 
 
-# A loop that certainly has a turn demands what its body does, and stays in the host program.
+# A loop that certainly has an iteration demands what its body does, and stays in the host program.
 CERTAIN = (
     DEMANDS.split("  %s:2 =", maxsplit=1)[0].replace("%k = %n", "%k = %one")
     + """

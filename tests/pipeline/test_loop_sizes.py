@@ -283,13 +283,13 @@ def test_what_is_said_of_loops(tmp_path: Path) -> None:
         "  demanded at <string>:12:13",
         "      %line = stablehlo.dynamic_iota %shape, dim = 0 : (tensor<1xi32>) -> tensor<?xi32>",
         "              ^^^^^^^^^^^^^^^^^^^^^^",
-        "  in turn 5 of the loop at <string>:3:8",
+        "  in iteration 5 of the loop at <string>:3:8",
     ]
     text = run.explain()
     assert "\npartition 1, body of the loop at <string>:3:8\n" in text
     run.report(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text().count("<iframe") == len(run.executable.artifact.parts)
-    assert "  t0: the value of %i in a turn of the loop at <string>:3:8" in text
+    assert "  t0: the value of %i in an iteration of the loop at <string>:3:8" in text
     assert run.peak_memory(t0=9) == run.executable.arena_bytes([np.array(9, np.int32)])
     with pytest.raises(ShloDiscError, match="found no value of t0"):
         run.peak_memory()

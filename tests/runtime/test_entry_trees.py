@@ -1,4 +1,4 @@
-"""Pytrees and arrays of JAX are taken in one crossing into C, and given back."""
+"""Pytrees and arrays of JAX are taken in one call into C, and given back."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from shlo_disc.kernels.attention.backward_kernel import (
     BackwardProduct,
     PairStore,
     RowSum,
-    hidden_vanish,
+    hidden_are_zero,
     keep_in_place,
     nearest,
 )
@@ -253,7 +253,7 @@ class _ScoreReader:
         row, inner = self._rows(parts.ends, sizes, parts.key)
         outer = [Axis(s, n) for s, n in sizes.items() if s not in (None, row.symbol, parts.key) and s not in inner]
         order, distinct = self._ordered(parts), list(dict.fromkeys(parts.weights))
-        masked = hidden_vanish(order, [*distinct, *(one.value for one in parts.stored)])
+        masked = hidden_are_zero(order, [*distinct, *(one.value for one in parts.stored)])
         raw, gradient = parts.stands[self.scores], parts.stands[parts.second.results[0]]
         sums, changed = keep_in_place(order, [*distinct, *(one.value for one in parts.stored)], raw)
         weights, values = changed[: len(distinct)], changed[len(distinct) :]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from shlo_disc.dynamic_ops.contract import Precision
 from shlo_disc.expr.scalar import Arg, Convert, Scalar
 from shlo_disc.ir.dtypes import DType
-from shlo_disc.kernels.attention.vanishing import vanishes
+from shlo_disc.kernels.attention.zero_propagation import is_zero_at
 from shlo_disc.kernels.kernel import Axis, MatrixView, Param, Store
 from shlo_disc.kernels.rewrite import ArgRewriter, nodes_of
 from shlo_disc.kernels.softmax import EXPONENTIAL, RAW, args_of, exponential_of
@@ -125,7 +125,7 @@ def nearest(value: Scalar, weights: Sequence[Scalar]) -> int:
     return max(range(len(weights)), key=lambda n: len(parts.intersection(nodes_of([weights[n]]))))
 
 
-def hidden_vanish(order: Sequence[RowSum], weights: Sequence[Scalar]) -> bool:
+def hidden_are_zero(order: Sequence[RowSum], weights: Sequence[Scalar]) -> bool:
     """Whether all formulas are 0 for pairs of a row and a key whose exponential is 0, so that they add nothing."""
     if len(order) < 2:
         return False
@@ -135,4 +135,4 @@ def hidden_vanish(order: Sequence[RowSum], weights: Sequence[Scalar]) -> bool:
     summed = _narrower(total.element)
     exponential = Arg(EXPONENTIAL, summed.dtype)
     formulas = [*(one.element for one in rest), *weights]
-    return all(vanishes(_Replacer(summed, exponential).scalar(one), exponential, total.arg) for one in formulas)
+    return all(is_zero_at(_Replacer(summed, exponential).scalar(one), exponential, total.arg) for one in formulas)

@@ -20,7 +20,7 @@ from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.expr.dim import Dim, Sym, const, of, product
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Arg, FoldResult, Index, Load, Scalar
-from shlo_disc.kernels.attention.backward_kernel import RowSum, hidden_vanish, keep_in_place
+from shlo_disc.kernels.attention.backward_kernel import RowSum, hidden_are_zero, keep_in_place
 from shlo_disc.kernels.contraction import matrix_form
 from shlo_disc.kernels.groups import Group
 from shlo_disc.kernels.kernel import Axis, MatrixView, Param, Store
@@ -236,7 +236,7 @@ class _GroupReader:
             kept=softmax.kept,
             sums=sums,
             share=share,
-            masked=hidden_vanish(order, [softmax.share]),
+            masked=hidden_are_zero(order, [softmax.share]),
             accumulator=accumulator,
             epilogue=stores,
             precisions=(first.attrs.precision, self.second.attrs.precision),

@@ -13,7 +13,7 @@ from shlo_disc.expr.scalar import Const
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.attention.backward_kernel import BackwardKernel, BackwardProduct
 from shlo_disc.kernels.attention.masks import hidden_blocks
-from shlo_disc.kernels.attention.vanishing import LARGEST
+from shlo_disc.kernels.attention.zero_propagation import LARGEST
 from shlo_disc.kernels.kernel import Axis, Store
 from shlo_disc.kernels.simplify_kernel import rewrite_store
 from shlo_disc.lower_cpu.attention.parts import (

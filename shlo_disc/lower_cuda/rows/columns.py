@@ -46,14 +46,14 @@ def is_columns(kernel: RowKernel) -> bool:
 
 def print_columns(kernel: RowKernel, facts: Facts) -> Printed:
     """Print variants: reductions in two launches or one, maps in packs or by single elements."""
-    staged = take_apart(kernel)
-    printer = _StagesPrinter(facts, [*kernel.params, *(w for w, _ in staged.workspaces)], list(staged.workspaces))
-    for number, stage in enumerate(staged.stages):
+    apart = take_apart(kernel)
+    printer = _StagesPrinter(facts, [*kernel.params, *(w for w, _ in apart.workspaces)], list(apart.workspaces))
+    for number, stage in enumerate(apart.stages):
         if stage.reductions:
             printer.reduce(stage, f"{NAME}_stage{number}")
         else:
             printer.map(stage, f"{NAME}_stage{number}")
-    spaces = [product(a.extent for a in stage.axes) for stage in staged.stages]
+    spaces = [product(a.extent for a in stage.axes) for stage in apart.stages]
     spaces += [n for _, n in printer.workspaces]
     return Printed("\n".join(printer.text), tuple(printer.variants()), tuple(dict.fromkeys(spaces)), printer.sizes)
 
@@ -77,9 +77,9 @@ def with_columns(printed: Printed, kernel: RowKernel, facts: Facts) -> Printed:
 
 def reduction_ways(kernel: RowKernel, facts: Facts) -> tuple[tuple[Way, ...], tuple[Dim, ...]]:
     """The ways to compute a kernel with one reducing stage, and their workspaces in bytes."""
-    staged = take_apart(kernel)
+    apart = take_apart(kernel)
     printer = _StagesPrinter(facts, list(kernel.params), [])
-    (stage,) = staged.stages
+    (stage,) = apart.stages
     printer.reduce(stage, NAME)
     ((_, ways),) = printer.ways
     return ways, printer.sizes

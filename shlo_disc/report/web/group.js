@@ -41,7 +41,7 @@ function groupLink(number, text) {
 function trafficTable(group, env) {
   const rows = /** @type {[string, SizeExpr, (n: number) => string][]} */ ([
     ["Bytes read", group.bytes_read, bytesText], ["Bytes written", group.bytes_written, bytesText],
-    ["Work, in additions", group.work, countText],
+    ["FLOPs, estimated", group.work, countText],
   ]);
   return h("table", { class: "numbers" }, h("tbody", null, rows.map(([name, formula, show]) =>
     h("tr", null, h("th", { scope: "row" }, name), h("td", { class: "value" }, measured(formula, env, show)),
@@ -132,7 +132,7 @@ function stepLink(number) {
 
 /** @param {number} number @param {any} step @param {Record<string, number> | null} env */
 function launchTable(number, step, env) {
-  const rows = [["pieces", step.extent], ["pieces per thread, at least", step.grain], ["scratch per thread, bytes", step.scratch]];
+  const rows = [["tasks", step.extent], ["tasks per thread, at least", step.grain], ["scratch per thread, bytes", step.scratch]];
   return h("div", null, h("p", null, stepLink(number), " launches ", h("code", null, step.kernel), step.symbols.length > 0 && [" with ", h("code", null, step.symbols.join(", "))]),
     h("table", { class: "numbers" }, h("tbody", null, rows.map(([name, formula]) =>
       h("tr", null, h("th", { scope: "row" }, name), h("td", { class: "value" }, measured(formula, env, countText)),

@@ -250,7 +250,7 @@ class CpuExecutable:
         return conform_one(argument, dtype_of(argument.dtype), value)
 
     def _serve(self, entry: Entry, arrays: tuple[Any, ...]) -> tuple[Array, ...]:
-        """Run in one crossing into C; arrays are converted, and a plan is added, where it refuses them."""
+        """Run in one call into C; arrays are converted, and a plan is added, where it refuses them."""
         found = entry.flat(arrays)
         if found is NotImplemented:
             given = arrays

@@ -15,7 +15,7 @@ MOST_FACTORS = 2
 LARGEST = 1e6
 
 
-def vanishes(node: Scalar, exponential: Arg, total: Arg) -> bool:
+def is_zero_at(node: Scalar, exponential: Arg, total: Arg) -> bool:
     """Whether a formula is 0 where `exponential` is 0, if other args have moderate size and `total` is at least 1."""
     return _ZeroReader(exponential, total).is_zero(node)
 
