@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from shlo_disc.diagnostics import VerifyError
+from shlo_disc.dialects.table import OPS
 from shlo_disc.ir.attributes import Attribute, TensorType, Type
 from shlo_disc.ir.core import Block, Function, Module, Op, Region, Value
 from shlo_disc.ir.depth import with_room
@@ -19,12 +20,6 @@ from shlo_disc.ir.spelling import spell_type
 from shlo_disc.ir.verify import TERMINATORS
 from shlo_disc.parse.fragment import parse_ops
 from shlo_disc.verify.ops import verify
-
-# Ops that may do more than return results. Called functions and ops of other dialects may contain such ops too.
-_NOTICEABLE = frozenset({
-    "all_gather", "all_reduce", "all_to_all", "collective_broadcast", "collective_permute", "composite", "custom_call",
-    "infeed", "outfeed", "recv", "reduce_scatter", "rng", "send",
-})  # fmt: skip
 
 Rule: TypeAlias = "Callable[[Op, Build], Value | Sequence[Value] | None]"
 
@@ -222,8 +217,9 @@ def _without_unused(block: Block, used: set[Value]) -> Block:
 
 
 def _can_be_noticed(op: Op) -> bool:
-    dialect, _, name = op.name.partition(".")
-    if op.name in TERMINATORS or dialect not in ("stablehlo", "chlo") or name in _NOTICEABLE:
+    """Whether an op has effects, or one in it. Called functions and ops of other dialects may have some."""
+    record = OPS.get(op.name)
+    if op.name in TERMINATORS or record is None or record.effects:
         return True
     inside = [inner for region in op.regions for block in region.blocks for inner in block.ops]
     return any(_can_be_noticed(inner) for inner in inside if inner.name not in TERMINATORS)

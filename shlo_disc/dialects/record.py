@@ -228,6 +228,7 @@ class OpRecord:
     regions: tuple[str, ...] = ()  # names; a variadic one ends in `…`
     count: str = ""  # the label of the constraint on the number of operands
     form: str | None = None
+    effects: bool = False  # it may do more than return results: it stays in a program that does not use these
     defaults: Mapping[str, Attribute] = field(init=False)  # of the attributes that may be left out
 
     def __post_init__(self) -> None:

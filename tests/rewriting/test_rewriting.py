@@ -10,6 +10,7 @@ import pytest
 
 from shlo_disc import Build, Module, Op, Value, VerifyError, parse, remove_unused, rewrite
 from shlo_disc.diagnostics import ParseError
+from shlo_disc.dialects.table import OPS
 from shlo_disc.ir.attributes import UnitAttr
 from shlo_disc.parse.printer import print_module
 from tests.parse.structure import structure
@@ -315,3 +316,23 @@ def test_unused_ops_in_regions() -> None:
         "@log(%x) : tensor<4xf32>", "@log(%x) : (tensor<4xf32>) -> tensor<4xf32>"
     )
     assert '%0:2 = "stablehlo.case"(%n) ({' in body(remove_unused(parse(noticed)))
+
+
+COLLECTIVE = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "stablehlo.collective_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  return %x : tensor<4xf32>
+}
+"""
+
+
+def test_other_processes_notice_what_is_removed() -> None:
+    assert len(remove_unused(parse(COLLECTIVE)).find("stablehlo.collective_reduce")) == 1
+    shared = {"replica_groups", "source_target_pairs"}
+    collectives = [one for one in OPS.values() if shared.intersection(slot.name for slot in one.attributes)]
+    assert len(collectives) >= 9
+    assert [one.name for one in collectives if not one.effects] == []

@@ -185,6 +185,7 @@ OPS: tuple[OpRecord, ...] = (
         {"C1": _namespaced, "C2": _decomposition, "C3": _decomposed("inputs"), "C4": _decomposed("results")},
         ("regions…",),
         form=" {string:name}{spaced-operands}{regions}{attr-dict} : {functional}",
+        effects=True,
     ),
     OpRecord(
         "stablehlo.tuple",

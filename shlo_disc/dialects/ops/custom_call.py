@@ -244,5 +244,6 @@ OPS: tuple[OpRecord, ...] = (
         ),
         {"I5": _version, "I4": _config, "I6": _computations, "I7": _same_parts, "C1": _buffers, "C2": _layouts},
         form=" {symbol-string:call_target_name}({operands}){attr-dict} : {functional}",
+        effects=True,
     ),
 )

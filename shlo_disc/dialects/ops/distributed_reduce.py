@@ -132,6 +132,7 @@ OPS: tuple[OpRecord, ...] = (
             "C7": _reduced_elements("results"),
         },
         ("computation",),
+        effects=True,
     ),
     OpRecord(
         "stablehlo.collective_reduce",
@@ -147,6 +148,7 @@ OPS: tuple[OpRecord, ...] = (
             "C5": _reduced_elements("results"),
         },
         ("computation",),
+        effects=True,
     ),
     OpRecord(
         "stablehlo.reduce_scatter",
@@ -166,5 +168,6 @@ OPS: tuple[OpRecord, ...] = (
             "C9": _reduced_elements("result"),
         },
         ("computation",),
+        effects=True,
     ),
 )

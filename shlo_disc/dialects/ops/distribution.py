@@ -142,6 +142,7 @@ OPS: tuple[OpRecord, ...] = (
             "C5": global_channel,
             "C6": _gathered,
         },
+        effects=True,
     ),
     OpRecord(
         "stablehlo.all_to_all",
@@ -165,6 +166,7 @@ OPS: tuple[OpRecord, ...] = (
             "C8": _split_groups,
             "C9": _exchanged,
         },
+        effects=True,
     ),
     OpRecord(
         "stablehlo.collective_broadcast",
@@ -180,6 +182,7 @@ OPS: tuple[OpRecord, ...] = (
             "C5": _data_count,
             "C6": _root_in_group,
         },
+        effects=True,
     ),
     OpRecord(
         "stablehlo.collective_permute",
@@ -194,6 +197,7 @@ OPS: tuple[OpRecord, ...] = (
             "C4": no_negative_pairs,
             "C5": same_types("result", "operand"),
         },
+        effects=True,
     ),
     OpRecord(
         "stablehlo.cross-replica-sum",
@@ -201,5 +205,6 @@ OPS: tuple[OpRecord, ...] = (
         result_slot("C1"),
         (AttributeSlot("replica_groups", "I2", (DenseAttr,), dtype=DType.I64),),
         {"C1": same_types("result", "operand")},
+        effects=True,
     ),
 )

@@ -58,6 +58,7 @@ OPS: tuple[OpRecord, ...] = (
         (AttributeSlot("rng_distribution", "I4", (EnumAttr,), values=("UNIFORM", "NORMAL")),),
         {"C1": same_baseline_elements("a", "b", "result"), "C2": _normal_of_floats, "C3": _shape},
         form=" {operands}, distribution = {enum:rng_distribution}{attr-dict} : {functional}",
+        effects=True,
     ),
     OpRecord(
         "stablehlo.rng_bit_generator",

@@ -177,12 +177,14 @@ OPS: tuple[OpRecord, ...] = (
             AttributeSlot("layout", "I3", (ArrayAttr,), required=False),
         ),
         {"C1": _some_results, "C2": _payload, "C3": _last_is_token, "I3": _layout},
+        effects=True,
     ),
     OpRecord(
         "stablehlo.outfeed",
         (Slot("inputs", TypeKind.TENSOR, variadic=True), Slot("token", TypeKind.TOKEN)),
         (Slot("result", TypeKind.TOKEN, label="C1"),),
         (AttributeSlot("outfeed_config", "I3", (StringAttr,), required=False),),
+        effects=True,
     ),
     OpRecord(
         "stablehlo.send",
@@ -194,6 +196,7 @@ OPS: tuple[OpRecord, ...] = (
             pairs_slot("I6"),
         ),
         {"I3": whole_channel, "I4": _known_type(_TO_HOST), **_PAIRS, "C5": _transfer_type(_TO_HOST)},
+        effects=True,
     ),
     OpRecord(
         "stablehlo.recv",
@@ -211,6 +214,7 @@ OPS: tuple[OpRecord, ...] = (
             "C5": _transfer_type(_FROM_HOST),
             "C6": each(_some_results, _payload, _last_is_token),
         },
+        effects=True,
     ),
     OpRecord(
         "stablehlo.partition_id",
