@@ -51,13 +51,27 @@ _VERSION = ""  # the digest of this package, in the key of every artifact, suffi
 
 
 def register_target(target: Target) -> None:
-    """Add a target under its name. Raises `ShloDiscError` if the name is taken."""
+    """Add a target under its name, in this process.
+
+    Args:
+        target: the record. Programs that name no device are compiled for it if its device is there (`is_present`).
+
+    Raises:
+        ShloDiscError: the name is taken.
+    """
     add_target_name(target.name)
     _targets[target.name] = target
 
 
 def unregister_target(name: str) -> None:
-    """Remove a target. Raises `ShloDiscError` if there is none. Programs that are compiled for it still run."""
+    """Remove a target. Programs that are compiled for it still run.
+
+    Args:
+        name: of the target.
+
+    Raises:
+        ShloDiscError: there is none of this name.
+    """
     remove_target_name(name)
     del _targets[name]
 
