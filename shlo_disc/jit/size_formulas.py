@@ -127,10 +127,10 @@ def _zeros(number: int) -> int:
 
 
 def _oddness(one: SizeFormula) -> tuple[bool, int]:
-    """Powers of two come first, then small numbers, and quotients that are rounded down or up before others."""
+    """Halves, quarters … come first, then small numbers, and quotients that are rounded down or up before others."""
     ((factor, _),) = one.terms
     is_plain = one.constant in {0, one.divisor - 1} and not one.offset
-    return one.divisor & (one.divisor - 1) != 0, one.divisor * factor + (0 if is_plain else one.divisor)
+    return factor != 1 or one.divisor & (one.divisor - 1) != 0, one.divisor * factor + (0 if is_plain else one.divisor)
 
 
 def _remainders(values: Sequence[int], k: int) -> Iterator[SizeFormula]:

@@ -69,10 +69,10 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "a table of bits": lambda x: jnp.where(np.arange(number(x)) % 2 == 0, x, -x),
     "a function with a derivative": lambda x: softplus(x) * number(x),
     "a nested jit": jax.jit(lambda x: jax.jit(lambda y: y * number(y))(x) + 1),
-    "a checkpoint": jax.checkpoint(lambda y: jnp.sin(y) * number(y)),
+    "a checkpoint": jax.checkpoint(lambda x: jnp.sin(x) * number(x)),
     "a loop": looped,
     "a condition": until,
-    "a gradient": jax.grad(lambda y: (jnp.sin(y) * number(y)).sum()),
+    "a gradient": jax.grad(lambda x: (jnp.sin(x) * number(x)).sum()),
     "random numbers": lambda x: x + jax.random.normal(jax.random.key(0), (number(x),)),
     "sorted": lambda x: jnp.sort(x)[: number(x) // 2 + 1],
     "a scatter": lambda x: x.at[np.arange(number(x) // 2)].add(1.0),
@@ -97,6 +97,21 @@ def test_sizes_of_nothing_and_of_one(name: str) -> None:
 def test_reflected_padding_is_one_program_where_it_is_as_wide_as_the_array() -> None:
     report = served(lambda x: jnp.pad(x, ((2, 3),), mode="reflect"), [(10,), (13,), (4,), (29,), (100,)])
     assert shapes_of(report) == ["[10]", "[x_0]"]
+
+
+SCANS: dict[str, Callable[[Any], Any]] = {
+    "sums": lambda x: lax.associative_scan(jnp.add, x),
+    "a recurrence backwards": lambda x: lax.associative_scan(
+        lambda p, q: (p[0] * q[0], q[0] * p[1] + q[1]), (jnp.tanh(x), x), reverse=True
+    )[1],
+}
+
+
+@pytest.mark.parametrize("name", SCANS)
+def test_an_associative_scan_is_one_program_for_each_power_of_two(name: str) -> None:
+    """Its trace halves the sizes, and slices those that are even."""
+    report = served(SCANS[name], [(5,), (10,), (8,), (15,), (13,), (11,), (12,)])
+    assert shapes_of(report) == ["[5]", "[x_0]"]
 
 
 def test_transforms_are_programs_of_symbols() -> None:
