@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import weakref
 from collections.abc import Callable, Sequence
 from ctypes import POINTER, c_char_p, c_int64, c_void_p, py_object
 from dataclasses import dataclass
@@ -20,10 +21,11 @@ from shlo_disc.runtime.library import Pointers, Runtime, Words, pointers, words
 from shlo_disc.runtime.pytrees import Tree, read_tree
 
 Quick = Callable[..., Any]
+Maker = Callable[[], object]  # a function of JAX for a custom call of `runtime.xla`; it returns a tuple of arrays
 
 _BUCKETS = 1024
 _PLANS_KEPT = 4096
-_MOST_ARRAYS = 2000  # each takes up to 130 bytes of a call's stack
+_MOST_ARRAYS = 4000  # each takes up to 130 bytes of a call's stack
 _FORMATS = {  # of the buffer protocol, by the kind of a dtype and its bytes
     "b1": b"?", "i1": b"b", "i2": b"h", "i4": b"i", "i8": b"q", "u1": b"B", "u2": b"H", "u4": b"I", "u8": b"Q",
     "f2": b"e", "f4": b"f", "f8": b"d", "c8": b"Zf", "c16": b"Zd",
@@ -44,8 +46,13 @@ class _EntryPlan(ctypes.Structure):
         ("avals", POINTER(py_object)),
         ("timed", c_int64),
         ("nanoseconds", c_int64),
+        ("made", c_int64),
+        ("maker", c_void_p),
+        ("spent", c_int64),
+        ("spends", POINTER(c_int64)),
     ]
     shapes: tuple[tuple[int, ...], ...]
+    kept_maker: object
 
 
 class _Donation(ctypes.Structure):
@@ -78,10 +85,14 @@ class _Entry(ctypes.Structure):
         ("is_steady", c_int64),
         ("of_jax", c_int64),
         ("no_weak", c_int64),
+        ("prepare_maker", c_void_p),
         ("host_call", c_void_p),
         ("begin", py_object),
         ("fail", py_object),
         ("calls", POINTER(c_int64)),
+        ("recurring", c_void_p),
+        ("donated_count", c_int64),
+        ("donated_arguments", POINTER(c_int64)),
         ("buckets", POINTER(c_void_p)),
     ]
     kept: tuple[object, ...]  # other objects that have to stay alive
@@ -97,7 +108,13 @@ class _Node(ctypes.Structure):
 class _Signature(ctypes.Structure):
     """`ShloSignature` of call.h."""
 
-    _fields_ = [("into", POINTER(_Node)), ("places", POINTER(c_int64)), ("nested", c_int64), ("out", POINTER(_Node))]
+    _fields_ = [
+        ("into", POINTER(_Node)),
+        ("places", POINTER(c_int64)),
+        ("nested", c_int64),
+        ("out", POINTER(_Node)),
+        ("spending", c_int64),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +162,22 @@ class Entry:
             len(donated), (_Donation * max(1, len(donated)))(*donated),
             words([donation_of.get(k, -1) for k in range(len(self._results))]),
             words([dtypes[k].itemsize for k in places]), words(bound_bytes),
-            program.is_steady, binding.of_jax, 0, calls_back, _beginning(binding, program.owner), Session.raise_error,
-            calls, pointers([0] * _BUCKETS),
+            program.is_steady, binding.of_jax, 0, None,
+            calls_back, _beginning(binding, program.owner), Session.raise_error,
+            calls, self._new_recurring(len(places)), 0, words([]), pointers([0] * _BUCKETS),
         )  # fmt: skip
+        weakref.finalize(
+            self._entry, runtime.library.shlo_drop_recurring, c_void_p(self._entry.recurring), c_int64(len(places))
+        ).atexit = False
         self._entry.kept = (binding, program)
         self._entry.plans = {}
         self.flat: Quick = self._callable(None, self._entry)
+
+    def _new_recurring(self, count: int) -> int:
+        """Memory for what is known of the arrays of JAX that many calls bring."""
+        if not (found := self._library.shlo_new_recurring(c_int64(count))):
+            raise MemoryError("no memory for a program that is loaded")
+        return found
 
     @property
     def arguments(self) -> int:
@@ -162,11 +189,13 @@ class Entry:
         """How many arrays it returns."""
         return len(self._results)
 
-    def tree(self, given: object, result: object, kept: Sequence[int]) -> Quick | None:
+    def tree(self, given: object, result: object, kept: Sequence[int], donated: Sequence[int] = ()) -> Quick | None:
         """A callable on pytrees; it returns a pytree of JAX arrays if it gets any, else of NumPy arrays.
 
         `given` (the positional arguments) and `result` have the numbers of leaves in the places of these; the program
-        takes the leaves that are `kept`. None if they have other containers than tuples, lists and dicts.
+        takes the leaves that are `kept`. A call deletes the arrays of the leaves that are `donated`, as `jax.jit` does:
+        all callables that delete any have to be given the same ones. None if they have other containers than tuples,
+        lists and dicts.
         """
         into, out = read_tree(given), read_tree(result)
         if into is None or out is None or out.leaves != tuple(range(len(self._results))):
@@ -174,8 +203,17 @@ class Entry:
         place = {leaf: number for number, leaf in enumerate(kept)}
         places = words([place.get(leaf, -1) for leaf in into.leaves])
         is_nested = len(into.nodes) > 1 + len(into.leaves)
-        signature = _Signature(_nodes(into), places, is_nested, _nodes(out))
+        if donated:
+            self._donate([place[leaf] for leaf in donated if leaf in place])
+        signature = _Signature(_nodes(into), places, is_nested, _nodes(out), bool(donated))
         return self._callable(ctypes.byref(signature), (self._entry, signature))
+
+    def _donate(self, arguments: Sequence[int]) -> None:
+        if self._entry.donated_count:
+            return
+        self._entry.donated_arguments, self._entry.donated_count = words(arguments), len(arguments)
+        for plan in self._entry.plans.values():
+            plan.spends = words([0] * len(arguments))
 
     def add(self, key: bytes, symbols: Words, shapes: tuple[tuple[int, ...], ...], arena_bytes: int) -> None:
         """From now on serve calls with the raw sizes in `key`."""
@@ -194,7 +232,8 @@ class Entry:
         sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in zip(shapes, self._results, strict=True)]
         dims = [size for shape in shapes for size in shape]
         raw = words(memoryview(key).cast("q").tolist())
-        plan = _EntryPlan(None, None, raw, symbols, words(dims), words(sizes), arena_bytes, None, 0, 0)
+        plan = _EntryPlan(None, None, raw, symbols, words(dims), words(sizes), arena_bytes, None, 0, 0, 0, None)
+        plan.spent, plan.spends = -1, words([0] * self._entry.donated_count)
         plan.owner = id(plan)
         plan.shapes = shapes
         if self._knows_jax:
@@ -215,6 +254,27 @@ class Entry:
         self._weak = tuple(weak)
         self._entry.of_jax = self._entry.no_weak = 1
         self.know_jax(type(to_jax((np.empty(0, np.float32),))[0]))
+
+    def make_results_by(self, prepare: Callable[[tuple[tuple[int, ...], ...]], Maker | None]) -> None:
+        """Let XLA make the JAX arrays of calls that often return many; `prepare` gives the maker of some shapes."""
+        if self._entry.host_call is not None:
+            return
+
+        def give_maker(plan: _EntryPlan) -> None:
+            plan.kept_maker = prepare(plan.shapes)
+            plan.maker = None if plan.kept_maker is None else id(plan.kept_maker)
+
+        self._entry.prepare_maker = id(give_maker)
+        self._entry.kept = (*self._entry.kept, give_maker)
+
+    @property
+    def makers(self) -> int:
+        """For how many sizes XLA makes the results."""
+        return sum(plan.maker is not None for plan in self._entry.plans.values())
+
+    def makes(self, maker: Maker, count: int) -> bool:
+        """Whether a maker works: it returns so many arrays, and XLA fills them in the thread that calls it."""
+        return bool(self._library.shlo_try_maker(py_object(maker), c_int64(count), words([0] * count)))
 
     def _name_types(self, plan: _EntryPlan) -> None:
         _, shaped, _, _ = jax_put()

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from shlo_disc.runtime.interop import jax_put
+from shlo_disc.runtime.interop import jax_call
 
 _FUNCTIONS = (  # the order of `ShloInterpreter` in interpreter.h
     "Py_IncRef", "Py_DecRef",
@@ -24,12 +24,14 @@ _FUNCTIONS = (  # the order of `ShloInterpreter` in interpreter.h
     "PyList_New", "PyList_Size", "PyList_GetItem", "PyList_SetItem",
     "PyDict_New", "PyDict_Size", "PyDict_GetItemWithError", "PyDict_SetItem",
     "PyCapsule_New", "PyCapsule_GetPointer", "PyCFunction_NewEx", "PyObject_Vectorcall",
-    "PyObject_GetBuffer", "PyBuffer_Release", "PyObject_GetAttr", "PyErr_Clear", "PyErr_Format",
+    "PyObject_GetBuffer", "PyBuffer_Release", "PyObject_GetAttr", "PyWeakref_NewRef", "PyErr_Clear",
+    "PyErr_Occurred", "PyErr_ExceptionMatches", "PyErr_Format",
     "PyEval_SaveThread", "PyEval_RestoreThread",
 )  # fmt: skip
 _NEW_ARRAY, _SET_BASE = 94, 282  # PyArray_NewFromDescr, PyArray_SetBaseObject
 _ABI, _C_VERSION, _FEATURES = 0, 211, 0x12  # PyArray_GetNDArrayCVersion, …FeatureVersion, and that of NumPy 2.0
-_OBJECTS = (np.ndarray, tuple, list, dict, None, NotImplemented, MemoryError)
+_MOST_GIVEN = 8  # ShloJax::kMost
+_OBJECTS = (np.ndarray, tuple, list, dict, None, NotImplemented, MemoryError, RuntimeError)
 
 
 def teach(library: ctypes.PyDLL) -> str | None:
@@ -42,6 +44,8 @@ def teach(library: ctypes.PyDLL) -> str | None:
     known = [object.__basicsize__, tuple.__basicsize__, *map(id, _OBJECTS), *functions]
     library.shlo_know_python((c_void_p * (len(known) + 2))(*known, table[_NEW_ARRAY], table[_SET_BASE]))
     library.shlo_callable.restype = py_object
+    library.shlo_new_recurring.restype = c_void_p
+    library.shlo_try_maker.restype = c_int64
     library.shlo_unused_memory.restype = c_int64
     return None
 
@@ -80,10 +84,16 @@ def _numpy_table() -> Any:
 @lru_cache(maxsize=1)
 def teach_jax(library: ctypes.PyDLL, kind: type) -> None:
     """Pass to the runtime library how JAX arrays are made. `kind` is their type."""
-    put, _, sharding, devices = jax_put()
-    known = (kind, put, sharding, devices, False, True, ("enable_x64",), sys.intern("weak_type"), False)
-    _taught.append(known)
-    library.shlo_know_jax((c_void_p * len(known))(*map(id, known)))
+    put, given, keywords = jax_call()
+    methods = [getattr(kind, name, None) for name in ("is_deleted", "__array__", "delete")]
+    is_deleted, to_numpy, remove = [0 if one is None else id(one) for one in methods]
+    weak_type = sys.intern("weak_type")
+    known = [
+        id(kind), id(put), *map(id, given), *[0] * (_MOST_GIVEN - len(given)), len(given) - len(keywords),
+        id(keywords) if keywords else 0, id(weak_type), id(False), is_deleted, id(False), to_numpy, remove,
+    ]  # fmt: skip
+    _taught.append((kind, put, given, keywords, weak_type, methods))
+    library.shlo_know_jax((c_void_p * len(known))(*known))
 
 
 _taught: list[object] = []  # keeps alive what the library refers to

@@ -79,6 +79,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
         "tests/runtime/cpu/test_executable.py",
         "tests/runtime/test_dlpack.py",
     ),
+    "recurring": ("tests/runtime/test_recurring.py",),
     "passes": (
         "tests/passes",
         "tests/pipeline/test_windows_and_units.py",

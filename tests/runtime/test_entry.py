@@ -322,13 +322,13 @@ def test_arrays_stay_while_another_thread_empties_their_list() -> None:
 
 
 def test_very_many_arrays_go_the_other_way(options: CompileOptions) -> None:
-    arguments = ", ".join(f"%a{k}: tensor<?xf32>" for k in range(2100))
+    arguments = ", ".join(f"%a{k}: tensor<?xf32>" for k in range(4100))
     text = f"func.func @main({arguments}) -> tensor<?xf32> {{\n return %a7 : tensor<?xf32>\n}}\n"
     run = shlo_disc.compile(text, options=options)
     assert isinstance(run.executable, CpuExecutable)
     assert run.executable.entry is None
-    assert run.explain().endswith("calls cross into C three times: found 2101 arrays, expected at most 2000")
-    arrays = [np.full(2, k, np.float32) for k in range(2100)]
+    assert run.explain().endswith("calls cross into C three times: found 4101 arrays, expected at most 4000")
+    arrays = [np.full(2, k, np.float32) for k in range(4100)]
     np.testing.assert_array_equal(run(*arrays)[0], arrays[7])
 
 

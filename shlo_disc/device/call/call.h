@@ -5,9 +5,11 @@
 
 #include <string.h>
 
-#include "call/interpreter.h"
+#include "call/filling.h"
 #include "call/memory.h"
+#include "call/objects.h"
 #include "call/pool.h"
+#include "call/recurring.h"
 
 extern "C" {
 
@@ -22,6 +24,10 @@ struct ShloPlan {  // what depends on the sizes of the arguments alone; see `Cal
   ShloObject* const* avals;  // JAX's types of the results; null: no call has passed a JAX array yet
   int64_t timed;  // number of timed calls
   int64_t nanoseconds;  // the shortest of them
+  int64_t made;         // JAX arrays that calls have returned, until XLA makes them
+  ShloObject* maker;    // a function by which XLA makes all results at once; null: each is made on its own
+  int64_t spent;        // number of arguments in `spends`; -1: not known yet
+  int64_t* spends;      // donated arguments whose memory results could have had
 };
 
 struct ShloTree {  // a node of a pytree, in preorder
@@ -61,11 +67,15 @@ struct ShloEntry {
   int64_t is_steady;  // the time of a call depends on its sizes alone
   int64_t of_jax;     // results are JAX arrays even if no argument is
   int64_t no_weak;    // calls with JAX arrays of weak types are left to Python
+  ShloObject* prepare_maker;  // takes the owner of a plan, and gives the plan a maker; null: plans get none
   // Null unless the program calls Python functions. `host_call`: an extra parameter of `run`. `begin`: takes the owners
   // of the call's memory and returns its session. `fail`: raises the error that ended a session.
   void* host_call;
   ShloObject *begin, *fail;
   int64_t* calls;         // number of calls served
+  ShloRecurring* recurring;  // of each argument that a call brings
+  int64_t donated_count;    // arguments, among those that a call brings, that callers of `spending` functions donate
+  const int64_t* donated_arguments;
   ShloPlan** buckets;  // kBuckets
 };
 
@@ -74,45 +84,18 @@ struct ShloSignature {  // how the pytrees of a call map to arguments
   const int64_t* places;  // of each leaf: its argument number, or -1 if the program does not take it
   int64_t nested;         // some argument is not a leaf
   const ShloTree* out;
-};
-
-// batched_device_put(aval, sharding, [array], devices, committed, enable_x64=True); `strong`: what `array.weak_type` is
-// for ordinary types.
-struct ShloJax {
-  ShloObject *array_type, *put, *sharding, *devices, *committed, *enable_x64, *keywords, *weak_type, *strong;
+  int64_t spending;  // a call deletes JAX arrays that are donated, as `jax.jit` does, if results could have their memory
 };
 
 }  // extern "C"
 
 namespace {
 
-ShloInterpreter python;
-ShloJax jax;
-
 constexpr int64_t kTimedCalls = 8;
 constexpr int64_t kBrief = 5000;  // nanoseconds: shorter calls do not release the GIL
 constexpr int32_t kFormatAndShape = 0x0004 | 0x0008;  // PyBUF_FORMAT | PyBUF_ND: contiguous
 
 enum Outcome { kDone, kUnfit, kUnplanned, kFailed };
-
-const void* type_of(const ShloObject* object) {
-  const char* own = reinterpret_cast<const char*>(object) + python.object_header;
-  return *reinterpret_cast<const void* const*>(own - sizeof(void*));
-}
-
-ShloObject* one_more(ShloObject* object) { return python.increase(object), object; }
-
-ShloArray* array_of(ShloObject* object) {
-  return reinterpret_cast<ShloArray*>(reinterpret_cast<char*>(object) + python.object_header);
-}
-
-ShloObject* const* members_of(ShloObject* tuple) {
-  return reinterpret_cast<ShloObject* const*>(reinterpret_cast<char*>(tuple) + python.tuple_header);
-}
-
-int64_t length_of(ShloObject* tuple) {  // ob_size, the first word after the object header
-  return *reinterpret_cast<const int64_t*>(reinterpret_cast<char*>(tuple) + python.object_header);
-}
 
 // --- one call -------------------------------------------------------------------------------------------------------
 
@@ -124,29 +107,55 @@ struct Call {
   const char** data;         // of each array
   const int64_t** shapes;
   int64_t* raw;
-  ShloBuffer* buffers;       // of the JAX arrays
+  ShloBuffer* buffers;       // of JAX arrays
   int64_t buffers_held;
+  ShloObject** views;        // ndarrays on other JAX arrays: those that are remembered, or have no buffers
+  int64_t views_held;
+  bool spending;             // see ShloSignature
 };
-
-// Whether JAX lets the array's type give way to others in arithmetic, as that of a Python number.
-bool is_weak(ShloObject* array) {
-  ShloObject* found = python.get_attribute(array, jax.weak_type);
-  if (found == nullptr) return python.clear_error(), true;  // not known: Python decides
-  python.decrease(found);  // True or False, which live on
-  return found != jax.strong;
-}
 
 // Blocks until JAX has computed the array; holding the buffer keeps it alive, even if it is deleted or donated.
 bool read_buffer(Call& call, int64_t i) {
   const char* format = call.entry->formats[i];
   ShloBuffer* buffer = &call.buffers[call.buffers_held];
-  if (format == nullptr || (call.entry->no_weak != 0 && is_weak(call.given[i]))) return false;
+  if (call.entry->no_weak != 0 && is_weak(call.given[i])) return false;
   if (python.get_buffer(call.given[i], buffer, kFormatAndShape) != 0) return python.clear_error(), false;
   call.buffers_held++;
   call.data[i] = static_cast<char*>(buffer->data);
   call.shapes[i] = buffer->shape;
   const char* found = buffer->format + (buffer->format[0] == '=' ? 1 : 0);  // standard sizes, the machine's byte order
-  return buffer->rank == call.entry->bind->ranks[i] && strcmp(found, format) == 0;
+  if (buffer->rank != call.entry->bind->ranks[i] || strcmp(found, format) != 0) return false;
+  ShloRecurring* recurring = &call.entry->recurring[i];
+  if (!comes_again(recurring, call.given[i], buffer->bytes)) return true;
+  ShloObject* view = new_view(call.given[i], call.entry->bind, i);
+  if (view != nullptr && array_of(view)->data == buffer->data) remember(recurring, call.given[i], view);
+  if (view != nullptr) python.decrease(view);
+  return true;
+}
+
+void hold_view(Call& call, int64_t i, ShloObject* view) {
+  call.views[call.views_held++] = view;
+  call.data[i] = array_of(view)->data;
+  call.shapes[i] = array_of(view)->shape;
+}
+
+// An array whose type has no format of buffers, such as bfloat16.
+bool read_view(Call& call, int64_t i) {
+  if (call.entry->no_weak != 0 && is_weak(call.given[i])) return false;
+  ShloObject* view = new_view(call.given[i], call.entry->bind, i);
+  if (view == nullptr) return false;
+  hold_view(call, i, view);
+  int64_t bytes = call.entry->items[i];
+  for (int64_t axis = 0; axis < call.entry->bind->ranks[i]; axis++) bytes *= call.shapes[i][axis];
+  ShloRecurring* recurring = &call.entry->recurring[i];
+  if (comes_again(recurring, call.given[i], bytes)) remember(recurring, call.given[i], view);
+  return true;
+}
+
+bool read_jax(Call& call, int64_t i) {
+  ShloObject* view = view_of(&call.entry->recurring[i], call.given[i]);
+  if (view != nullptr) return hold_view(call, i, view), true;
+  return call.entry->formats[i] == nullptr ? read_view(call, i) : read_buffer(call, i);
 }
 
 bool read_array(Call& call, int64_t i) {
@@ -154,7 +163,7 @@ bool read_array(Call& call, int64_t i) {
   const void* type = type_of(call.given[i]);
   // Arrays of a host call may outlive the call, but its buffers are released when it ends.
   if (type != python.array_type)
-    return type == jax.array_type && call.entry->host_call == nullptr && read_buffer(call, i);
+    return type == jax.array_type && call.entry->host_call == nullptr && read_jax(call, i);
   const ShloArray* array = array_of(call.given[i]);
   call.data[i] = array->data;
   call.shapes[i] = array->shape;
@@ -215,10 +224,6 @@ ShloObject* owner_of(Cell* cell) {
   ShloObject* capsule = python.new_capsule(cell, nullptr, destroy<give>);
   if (capsule == nullptr) give(cell);
   return capsule;
-}
-
-void let_go(ShloObject** objects, int64_t count) {
-  for (int64_t k = 0; k < count; k++) python.decrease(objects[k]);
 }
 
 // Creates the result arrays: on new memory, in a donated argument, or in its copy, whose ownership they take over.
@@ -283,13 +288,15 @@ bool take_donated(Call& call, Cell** copies) {
 
 // Wraps the results in JAX arrays, without copies.
 bool give_to_jax(const ShloEntry* entry, const ShloPlan* plan, ShloObject** results) {
+  ShloObject* given[ShloJax::kMost];
+  memcpy(given, jax.given, sizeof given);
   for (int64_t k = 0; k < entry->results; k++) {
     ShloObject* list = python.new_list(1);
     if (list == nullptr) return false;
     python.increase(results[k]);
     python.set_in_list(list, 0, results[k]);
-    ShloObject* const given[] = {plan->avals[k], jax.sharding, list, jax.devices, jax.committed, jax.enable_x64};
-    ShloObject* array = python.call(jax.put, given, 5, jax.keywords);
+    given[0] = plan->avals[k], given[2] = list;
+    ShloObject* array = python.call(jax.put, given, static_cast<size_t>(jax.positional), jax.keywords);
     python.decrease(list);
     if (array == nullptr) return false;
     python.decrease(results[k]);
@@ -313,6 +320,99 @@ int64_t run_program(const ShloEntry* entry, ShloPlan* plan, char* const* pointer
   if (end != SHLO_DONE || !entry->is_steady || plan->timed >= kTimedCalls) return end;
   plan->nanoseconds = plan->timed++ == 0 || took < plan->nanoseconds ? took : plan->nanoseconds;
   return end;
+}
+
+// --- donated arrays that a call deletes ------------------------------------------------------------------------------
+
+// Finds which donated arguments could give their memory to a result of the same type, each to another one.
+void find_spent(const Call& call, ShloPlan* plan) {
+  const ShloEntry* entry = call.entry;
+  const ShloBind* bind = entry->bind;
+  bool* is_taken = static_cast<bool*>(memset(__builtin_alloca(static_cast<size_t>(entry->results + 1)), 0,
+                                             static_cast<size_t>(entry->results + 1)));
+  plan->spent = 0;
+  for (int64_t d = 0; d < entry->donated_count; d++) {
+    const int64_t i = entry->donated_arguments[d];
+    const int64_t* dims = plan->dims;
+    for (int64_t k = 0; k < entry->results; dims += entry->ranks[k++]) {
+      const size_t bytes = static_cast<size_t>(entry->ranks[k]) * sizeof(int64_t);
+      if (is_taken[k] || entry->dtypes[k] != bind->dtypes[i] || entry->ranks[k] != bind->ranks[i] ||
+          memcmp(dims, call.shapes[i], bytes) != 0)
+        continue;
+      is_taken[k] = true;
+      plan->spends[plan->spent++] = i;
+      break;
+    }
+  }
+}
+
+void delete_spent(const Call& call, ShloPlan* plan) {
+  if (plan->spent < 0) find_spent(call, plan);
+  for (int64_t k = 0; k < plan->spent; k++) {
+    ShloObject* array = call.given[plan->spends[k]];
+    if (type_of(array) != jax.array_type) continue;
+    ShloObject* found = python.call(jax.remove, &array, 1, nullptr);
+    found == nullptr ? python.clear_error() : python.decrease(found);
+  }
+}
+
+// --- results that XLA makes: it takes half of the time for each of many ---------------------------------------------
+
+void (*begin_filling)(ShloFilling*);  // of xla_handler.cc; null as long as there is no maker
+
+struct Filling : ShloFilling {
+  const ShloEntry* entry;
+  const ShloPlan* plan;
+  char* const* pointers;
+  void* arena;
+};
+
+int64_t fill(ShloFilling* filling, void* const* results) {
+  const Filling* it = static_cast<Filling*>(filling);
+  return it->entry->run(it->entry->runtime, reinterpret_cast<void* const*>(it->pointers), results,
+                        it->entry->constants, it->plan->symbols, it->arena);
+}
+
+// Calls a maker, which runs the call in this thread and returns a tuple of the results. False, with an error set or not,
+// if it does anything else.
+bool make(Filling& it, ShloObject* maker, ShloObject** results) {
+  begin_filling(&it);
+  ShloObject* found = python.call(maker, nullptr, 0, nullptr);
+  begin_filling(nullptr);
+  if (found == nullptr) return false;
+  const bool is_made = it.is_filled && it.end == SHLO_DONE && type_of(found) == python.tuple_type &&
+                       length_of(found) == it.results;
+  for (int64_t k = 0; is_made && k < it.results; k++) results[k] = one_more(members_of(found)[k]);
+  python.decrease(found);
+  return is_made;
+}
+
+// Runs the program while XLA makes its results. kUnfit if XLA cannot: then this plan does so no more.
+Outcome run_in_xla(const Call& call, ShloPlan* plan, ShloObject** results) {
+  Cell* arena = take_arena(plan->arena_bytes);
+  if (arena == nullptr) return no_arena(plan), kFailed;
+  Filling it = {{fill, call.entry->results, plan->bytes, SHLO_DONE, 0}, call.entry, plan, call.pointers, arena->data};
+  const bool is_made = make(it, plan->maker, results);
+  give_back_arena(arena);
+  if (is_made) return kDone;
+  plan->maker = nullptr;
+  if (python.error() == nullptr) return kUnfit;
+  if (!python.error_is(python.runtime_error)) return kFailed;  // an interrupt, or what JAX found in the results
+  return python.clear_error(), kUnfit;
+}
+
+// How many arrays calls have to return until a maker pays, for which XLA needs 35 ms, and 0.25 ms for each result: it
+// saves 2 us for each array.
+int64_t worth_a_maker(const ShloEntry* entry) { return 20000 + 128 * entry->results; }
+
+// Lets a plan have a maker when its calls have returned many arrays. False if that raised an error.
+bool count_made(const ShloEntry* entry, ShloPlan* plan) {
+  if (entry->prepare_maker == nullptr || plan->made >= worth_a_maker(entry)) return true;
+  plan->made += entry->results;
+  if (plan->made < worth_a_maker(entry)) return true;
+  ShloObject* found = python.call(entry->prepare_maker, &plan->owner, 1, nullptr);
+  if (found != nullptr) python.decrease(found);
+  return found != nullptr;
 }
 
 // Keeps the memory of a call alive: its arguments and results, and capsules of copies that no result has taken over.
@@ -374,29 +474,37 @@ Outcome run_planned(Call& call, ShloPlan* plan, Cell** copies, ShloObject** resu
   return let_go(results, entry->results), no_scratch(), kFailed;
 }
 
+// Allocates, runs the program, and gives JAX each result if it is to be of JAX.
+Outcome run_alone(Call& call, ShloPlan* plan, bool of_jax, ShloObject** results) {
+  const ShloEntry* entry = call.entry;
+  const size_t room = static_cast<size_t>(entry->donations + 1) * sizeof(Cell*);
+  Cell** copies = static_cast<Cell**>(memset(__builtin_alloca(room), 0, room));
+  const Outcome outcome = run_planned(call, plan, copies, results);
+  for (int64_t k = 0; k < entry->donations; k++)
+    if (copies[k] != nullptr) give_back(copies[k]);
+  if (outcome != kDone || !of_jax) return outcome;
+  if (give_to_jax(entry, plan, results) && count_made(entry, plan)) return kDone;
+  return let_go(results, entry->results), kFailed;
+}
+
 Outcome run_bound(Call& call, bool of_jax, ShloObject** results) {
   const ShloEntry* entry = call.entry;
   ShloPlan* plan = plan_of(entry, call.raw);
   if (plan == nullptr || (of_jax && plan->avals == nullptr)) return kUnplanned;
   ShloObject* owner = one_more(plan->owner);  // the plan may be dropped while other threads run
-  const size_t room = static_cast<size_t>(entry->donations + 1) * sizeof(Cell*);
-  Cell** copies = static_cast<Cell**>(memset(__builtin_alloca(room), 0, room));
-  Outcome outcome = run_planned(call, plan, copies, results);
-  for (int64_t k = 0; k < entry->donations; k++)
-    if (copies[k] != nullptr) give_back(copies[k]);
-  if (outcome == kDone && of_jax && !give_to_jax(entry, plan, results)) {
-    let_go(results, entry->results);
-    outcome = kFailed;
-  }
+  Outcome outcome = of_jax && plan->maker != nullptr ? run_in_xla(call, plan, results) : kUnfit;
+  if (outcome == kUnfit) outcome = run_alone(call, plan, of_jax, results);
+  if (outcome == kDone && call.spending) delete_spent(call, plan);
   python.decrease(owner);
   return outcome;
 }
 
 // Runs the program on the arrays of a call; `results` are new references. `mirrors`: JAX arguments give JAX results.
-Outcome run_entry(const ShloEntry* entry, ShloObject* const* given, bool mirrors, ShloObject** results) {
+// `spending`: see ShloSignature.
+Outcome run_entry(const ShloEntry* entry, ShloObject* const* given, bool mirrors, bool spending, ShloObject** results) {
   const ShloBind* bind = entry->bind;
   auto room = [](int64_t count, size_t bytes) { return static_cast<size_t>(count + 1) * bytes; };
-  Call call = {entry, given, nullptr, nullptr, nullptr, nullptr, nullptr, 0};
+  Call call = {entry, given, nullptr, nullptr, nullptr, nullptr, nullptr, 0, nullptr, 0, spending};
   call.pointers = static_cast<char**>(__builtin_alloca(room(entry->arguments, sizeof(char*))));
   call.data = static_cast<const char**>(__builtin_alloca(room(bind->arguments, sizeof(char*))));
   call.shapes = static_cast<const int64_t**>(__builtin_alloca(room(bind->arguments, sizeof(int64_t*))));
@@ -405,6 +513,7 @@ Outcome run_entry(const ShloEntry* entry, ShloObject* const* given, bool mirrors
   int64_t of_jax = 0;
   for (int64_t i = 0; i < bind->arguments; i++) of_jax += type_of(given[i]) == jax.array_type;
   call.buffers = static_cast<ShloBuffer*>(__builtin_alloca(room(of_jax, sizeof(ShloBuffer))));
+  call.views = static_cast<ShloObject**>(__builtin_alloca(room(of_jax, sizeof(ShloObject*))));
   for (int64_t i = 0; fits && i < bind->arguments; i++) fits = read_array(call, i);
   Outcome outcome = kUnfit;
   if (fits) {
@@ -415,6 +524,7 @@ Outcome run_entry(const ShloEntry* entry, ShloObject* const* given, bool mirrors
       outcome = run_bound(call, mirrors && (of_jax > 0 || entry->of_jax), results);
   }
   for (int64_t k = 0; k < call.buffers_held; k++) python.release_buffer(&call.buffers[k]);
+  let_go(call.views, call.views_held);
   *entry->calls += outcome == kDone;
   return outcome;
 }
@@ -495,7 +605,7 @@ ShloObject* call_flat(ShloObject* self, ShloObject* arrays) {
     return one_more(python.not_implemented);
   ShloObject** results =
       static_cast<ShloObject**>(__builtin_alloca(static_cast<size_t>(entry->results + 1) * sizeof(ShloObject*)));
-  const Outcome outcome = run_entry(entry, members_of(arrays), false, results);
+  const Outcome outcome = run_entry(entry, members_of(arrays), false, false, results);
   if (outcome == kFailed) return nullptr;
   if (outcome != kDone) return one_more(outcome == kUnfit ? python.not_implemented : python.none);
   ShloObject* tuple = python.new_tuple(entry->results);
@@ -521,22 +631,15 @@ ShloObject* call_tree(ShloObject* self, ShloObject* const* objects, int64_t coun
       return python.clear_error(), one_more(python.not_implemented);  // comparing keys may have raised
   // Another thread may modify a list or dict while the GIL is released: hold its members until the call ends.
   for (int64_t k = 0; signature->nested && k < arguments; k++) python.increase(given[k]);
-  const Outcome outcome = run_entry(entry, given, true, results);
+  const Outcome outcome = run_entry(entry, given, true, signature->spending != 0, results);
   if (signature->nested) let_go(given, arguments);
   if (outcome != kDone) return outcome == kFailed ? nullptr : one_more(python.not_implemented);
   const ShloTree* out = signature->out;
   return unflatten(out, results);
 }
 
-struct Method {  // PyMethodDef
-  const char* name;
-  void* function;
-  int32_t flags;
-  const char* doc;
-};
-
-Method flat_method = {"run", reinterpret_cast<void*>(call_flat), 0x0008, nullptr};   // METH_O
-Method tree_method = {"call", reinterpret_cast<void*>(call_tree), 0x0080, nullptr};  // METH_FASTCALL
+Method flat_method = {"run", reinterpret_cast<void*>(call_flat), kOneArgument, nullptr};
+Method tree_method = {"call", reinterpret_cast<void*>(call_tree), kSeveralArguments, nullptr};
 
 }  // namespace
 
@@ -545,6 +648,18 @@ extern "C" {
 void shlo_know_python(const ShloInterpreter* found) { python = *found; }
 
 void shlo_know_jax(const ShloJax* found) { jax = *found; }
+
+void shlo_know_filling(void (*begin)(ShloFilling*)) { begin_filling = begin; }
+
+// Whether a maker of so many results works: XLA has to run the call in this thread. Its results are not filled.
+int64_t shlo_try_maker(ShloObject* maker, int64_t count, const int64_t* bytes) {
+  auto nothing = [](ShloFilling*, void* const*) -> int64_t { return SHLO_DONE; };
+  ShloObject** results = static_cast<ShloObject**>(__builtin_alloca(static_cast<size_t>(count) * sizeof(ShloObject*)));
+  Filling it = {{nothing, count, bytes, SHLO_DONE, 0}, nullptr, nullptr, nullptr, nullptr};
+  const bool works = make(it, maker, results);
+  works ? let_go(results, count) : python.clear_error();
+  return works;
+}
 
 // A Python function that keeps `owner` alive. The caller holds the GIL, here and below.
 ShloObject* shlo_callable(const ShloEntry* entry, const ShloSignature* signature, ShloObject* owner) {
@@ -567,6 +682,11 @@ void shlo_add_plan(ShloEntry* entry, ShloPlan* plan) {
   plan->next = *bucket;
   *bucket = plan;
 }
+
+// What is known of the arrays of so many arguments: nothing yet. Null if out of memory.
+ShloRecurring* shlo_new_recurring(int64_t count) { return new_recurring(count); }
+
+void shlo_drop_recurring(ShloRecurring* recurring, int64_t count) { drop_recurring(recurring, count); }
 
 void shlo_forget_plans(ShloEntry* entry) { memset(entry->buckets, 0, kBuckets * sizeof(ShloPlan*)); }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "call/filling.h"
 #include "call/float_mode.h"
 #include "call/memory.h"
 #include "call/runtime.h"
@@ -233,9 +234,37 @@ XLA_FFI_Error* execute(XLA_FFI_CallFrame* frame) {
   return error;
 }
 
+// --- results that XLA makes -----------------------------------------------------------------------------------------
+
+thread_local ShloFilling* filling;  // the call that this thread has begun
+
+XLA_FFI_Error* fill(XLA_FFI_CallFrame* frame) {
+  ShloFilling* it = filling;
+  filling = nullptr;
+  if (it == nullptr || frame->rets.size != it->results)
+    return error_of(frame, XLA_FFI_Error_Code_FAILED_PRECONDITION,
+                    "shlo_disc: found no call in this thread whose results these are, expected XLA to run in the thread "
+                    "that calls it");
+  void** results = static_cast<void**>(__builtin_alloca(static_cast<size_t>(it->results + 1) * sizeof(void*)));
+  for (int64_t k = 0; k < it->results; k++) {
+    results[k] = static_cast<XLA_FFI_Buffer*>(frame->rets.rets[k])->data;
+    if (poisons) poison(results[k], it->bytes[k]);
+  }
+  const uint64_t mode = set_default_float_mode();
+  it->end = it->fill(it, results);
+  it->is_filled = 1;
+  restore_float_mode(mode);
+  return nullptr;
+}
+
 }  // namespace
 
 extern "C" {
+
+// Begins a call in this thread, whose results XLA makes; ends it if null.
+void shlo_xla_begin_filling(ShloFilling* call) { filling = call; }
+
+XLA_FFI_Error* shlo_xla_fill(XLA_FFI_CallFrame* frame) { return is_question(frame) ? nullptr : fill(frame); }
 
 XLA_FFI_Error* shlo_xla_instantiate(XLA_FFI_CallFrame* frame) {
   return is_question(frame) ? nullptr : instantiate(frame);

@@ -32,6 +32,7 @@ from shlo_disc.runtime.partitions import PartitionedExecutable, Runnable
 from shlo_disc.target_names import HOST
 
 TARGET = "shlo_disc_run"  # XLA's name of the handlers
+FILL = "shlo_disc_fill"  # and of the handler that runs a call of this thread, whose results XLA makes
 
 _DTYPES = {  # XLA_FFI_DataType of what has one byte or more per element, and of bool
     "bool": 1, "int8": 2, "int16": 3, "int32": 4, "int64": 5, "uint8": 6, "uint16": 7, "uint32": 8, "uint64": 9,
@@ -174,6 +175,7 @@ class XlaLibrary:
             "execute": capsule(self.handle.shlo_xla_execute),
         }
         jax.ffi.register_ffi_target(TARGET, stages, platform=HOST)
+        jax.ffi.register_ffi_target(FILL, capsule(self.handle.shlo_xla_fill), platform=HOST)
 
 
 _lock = threading.Lock()
