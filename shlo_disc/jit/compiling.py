@@ -13,6 +13,7 @@ from shlo_disc.jit.callbacks import TARGET as CALLBACK
 from shlo_disc.jit.callbacks import callbacks_as_custom_calls
 from shlo_disc.jit.jax_modules import jax_module
 from shlo_disc.jit.program import TracedProgram
+from shlo_disc.jit.results import let_xla_make_results
 from shlo_disc.jit.tracing import tracing
 from shlo_disc.jit.transforms import lower_dynamic_transforms
 from shlo_disc.legalize.rules_custom_calls import DYNAMIC_FFT, PREFIX
@@ -60,7 +61,9 @@ class TraceCompiler:
         own = tuple(names) if len(names) == len(trace.specs) and program.is_original else None
         runnable: Any = compile_for(self._backend, exported, self._options, hints=hints, names=own).executable
         if runnable.entry is not None:
-            runnable.entry.return_jax([bool(aval.weak_type) for aval in trace.jaxpr.out_avals])
+            weak = [bool(aval.weak_type) for aval in trace.jaxpr.out_avals]
+            runnable.entry.return_jax(weak)
+            let_xla_make_results(runnable, runnable.entry, weak)
         runnable.owned = callbacks  # copies of the program with bound arguments have it, too
         took = time.perf_counter() - started
         self.seconds.append((f"{program.name} for {trace.abstraction}", took))

@@ -1,0 +1,79 @@
+"""Arrays of JAX for many results at once: XLA makes them in half of the time that jaxlib takes for one after the other.
+
+It needs a program of its own for the shapes of the results, with one custom call in it, which it compiles in the time
+of some hundred calls. So that is done for the sizes that many calls have, and for results that are small: the memory of
+large ones is used again if it is ours, which matters more.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import logging
+import math
+import weakref
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from shlo_disc.jit.jax_modules import jax_module, without_mesh
+from shlo_disc.runtime.cpu.executable import CpuExecutable
+from shlo_disc.runtime.entry import Entry, Maker
+from shlo_disc.runtime.interop import dtype_of
+from shlo_disc.runtime.xla.library import FILL, WIDENED, open_library, unsupported
+
+log = logging.getLogger("shlo_disc")
+
+Shapes: TypeAlias = "tuple[tuple[int, ...], ...]"
+
+_FEWEST = 4
+_MOST_BYTES = 1 << 16  # of a result, in the mean
+_MOST_MAKERS = 64  # of a program
+
+
+def let_xla_make_results(executable: CpuExecutable, entry: Entry, weak: Sequence[bool]) -> None:
+    """Let XLA make the results of calls that often return many; `weak`: which of them have a weak type."""
+    artifact = executable.artifact
+    names = [one.dtype for one in artifact.results]
+    if len(names) < _FEWEST or any(weak) or artifact.donations:
+        return
+    if unsupported(artifact) is not None or WIDENED.keys() & set(names):
+        return
+    found = weakref.ref(executable)
+    numbers = itertools.count()
+
+    def prepare(shapes: Shapes) -> Maker | None:
+        program = found()
+        bytes_ = sum(math.prod(one) * dtype_of(name).itemsize for one, name in zip(shapes, names, strict=True))
+        if program is None or not 0 < bytes_ <= _MOST_BYTES * len(shapes) or next(numbers) >= _MOST_MAKERS:
+            return None
+        try:
+            maker = new_maker(program, shapes)
+            if entry.makes(maker, len(shapes)):
+                return maker
+            why = "it does not run the call in the thread that calls it"
+        except Exception as error:  # noqa: BLE001  whatever JAX raises: calls go on as before
+            why = str(error)
+        note = f"jaxlib makes one array of JAX after the other, as XLA cannot make all at once: {why}"
+        log.warning("%s: %s", artifact.name, note)
+        program.notes = (*program.notes, note)
+        return None
+
+    entry.make_results_by(prepare)
+
+
+def new_maker(executable: CpuExecutable, shapes: Shapes) -> Maker:
+    """A function by which XLA makes arrays of these shapes, while it runs a call of the thread that calls it."""
+    jax = jax_module()
+
+    library = open_library(executable)
+    begin = ctypes.cast(library.handle.shlo_xla_begin_filling, ctypes.c_void_p)
+    executable.runtime.library.shlo_know_filling(begin)
+    results = zip(shapes, executable.artifact.results, strict=True)
+    device = jax.local_devices(backend="cpu")[0]
+
+    def make() -> tuple[Any, ...]:
+        return tuple(jax.ffi.ffi_call(FILL, types)())
+
+    with jax.enable_x64(True), jax.default_device(device), without_mesh():
+        types = [jax.ShapeDtypeStruct(shape, dtype_of(one.dtype)) for shape, one in results]
+        return jax.jit(make).lower().compile()
