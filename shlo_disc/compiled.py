@@ -78,10 +78,13 @@ class Compiled:
         """
         return Bound(self._executable, self._signature, args, kwargs)
 
-    @property
-    def serve(self) -> Callable[..., Any]:
-        """Serves calls like `__call__`, but returns `NotImplemented` for those that need anything of Python."""
-        return _cannot if isinstance(self._quick, partial) else self._quick
+    def served(self, donated: Sequence[int] = ()) -> Callable[..., Any] | None:
+        """What serves calls like `__call__`, but returns `NotImplemented` for those that need anything of Python.
+
+        It deletes the JAX arrays of the leaves that are `donated`, where `jax.jit` does. None if C cannot serve any.
+        """
+        entry = self._executable.entry
+        return None if entry is None else _served(entry, self._signature, donated)
 
     def as_jax(self) -> Callable[..., Any]:
         """The program as a function to call inside of `jax.jit`, `jax.lax.scan` and others, on the CPU.
@@ -337,13 +340,13 @@ def _quick(executable: Runnable, signature: Signature | None) -> Callable[..., A
     return served or partial(_call_positional, executable, signature)
 
 
-def _served(entry: Entry, signature: Signature | None) -> Callable[..., Any] | None:
+def _served(entry: Entry, signature: Signature | None, donated: Sequence[int] = ()) -> Callable[..., Any] | None:
     """The C function that serves a whole call, if it supports the pytrees."""
     if signature is None:
         args, result = tuple(range(entry.arguments)), tuple(range(entry.results))
-        return entry.tree(args, result, args)
+        return entry.tree(args, result, args, donated)
     args, kwargs, result = signature.example()
-    return None if kwargs or signature.has_keys else entry.tree(args, result, signature.kept)
+    return None if kwargs or signature.has_keys else entry.tree(args, result, signature.kept, donated)
 
 
 def _call(executable: Runnable, signature: Signature | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -354,11 +357,6 @@ def _call(executable: Runnable, signature: Signature | None, args: tuple[Any, ..
         return executable.mirror(args)
     except ctypes.ArgumentError as error:  # ctypes raises it if there is no memory for one
         raise MemoryError("no memory for the arguments of a call") from error
-
-
-def _cannot(*args: Any) -> Any:
-    del args
-    return NotImplemented
 
 
 def _as_jax(executable: Runnable, signature: Signature | None, quick: Callable[..., Any]) -> Callable[..., Any]:

@@ -41,7 +41,8 @@ class SizeVariant:
     """One program of a function: its shapes, why it exists, and the calls that it serves.
 
     `pinned` are sizes that are numbers because JAX cannot trace them as symbols; `reason` is in words. A program of a
-    `generalization` takes further arguments, after those of the function.
+    `generalization` takes further arguments, after those of the function. `serve` is the function of C that serves
+    calls; None if there is none.
     """
 
     program: TracedProgram
@@ -51,6 +52,7 @@ class SizeVariant:
     signatures: int = 0
     compared: int = 0  # of these, those whose trace was compared with one at their sizes
     compiled: Compiled | None = None
+    serve: Callable[..., Any] | None = None
 
     @property
     def shapes(self) -> Abstraction:

@@ -21,7 +21,7 @@ from shlo_disc.jit.declared import declared_names, declared_shapes, read_declara
 from shlo_disc.jit.donation import delete_donated, donated_leaves, warn_of_unusable
 from shlo_disc.jit.family import CallStructure, Family, SizeVariant
 from shlo_disc.jit.flat import FlatFunction, flat_tree
-from shlo_disc.jit.jax_modules import context
+from shlo_disc.jit.jax_modules import context, context_function
 from shlo_disc.jit.quick import QuickCalls
 from shlo_disc.jit.report import FunctionReport, describe
 from shlo_disc.jit.tracing import ClosesOverTracers, FunctionError, is_tracing
@@ -131,7 +131,7 @@ class JitFunction:
         self._constraints, self._compiler, self._fallback = constraints, compiler, fallback
         self._served = dict[object, _Served]()
         self._refused = dict[object, str]()
-        self._quick: tuple[object, Callable[..., Any]] = _NEVER  # what serves calls, and in which configuration of JAX
+        self._quick = _NEVER
         self._quick_calls = QuickCalls(parameters)
         functools.update_wrapper(self, fun, updated=())
 
@@ -153,8 +153,8 @@ class JitFunction:
         """
         if kwargs:
             args, kwargs = self._parameters.positional_call(args, kwargs)
-        configuration, serve = self._quick
-        if not kwargs and context() == configuration and (found := serve(*args)) is not NotImplemented:
+        configuration, current, serve = self._quick
+        if not kwargs and current() == configuration and (found := serve(*args)) is not NotImplemented:
             return found
         if (found := self._quick_calls(args, kwargs)) is not NotImplemented:
             return found
@@ -341,6 +341,7 @@ class JitFunction:
                 is_flat=flat.is_flat or bool(variant.further_names),
             )
             variant.compiled = Compiled(runnable, signature)
+            variant.serve = None if variant.further_names else variant.compiled.served(served.donated)
             warn_of_unusable(served.donated, variant.program.trace)
         return variant.compiled
 
@@ -348,12 +349,12 @@ class JitFunction:
         self, served: _Served, variant: SizeVariant, call: Call, given: tuple[Any, dict[str, Any]]
     ) -> None:
         """Let C serve the next calls like this one, if it can tell them apart."""
-        if served.donated or not served.flat.has_plain_results or variant.compiled is None or variant.further_names:
+        if not served.flat.has_plain_results or variant.serve is None:
             return
         if call.is_plain:
-            self._quick = context(), variant.compiled.serve
+            self._quick = context(), context_function(), variant.serve
         else:
-            self._quick_calls.learn(call, *given, variant.compiled.serve)
+            self._quick_calls.learn(call, *given, variant.serve)
 
 
 def _never(*args: Any) -> Any:
@@ -361,4 +362,5 @@ def _never(*args: Any) -> Any:
     return NotImplemented
 
 
-_NEVER = (None, _never)
+# In which configuration of JAX calls are served, the function that returns the current one, and what serves them.
+_NEVER: tuple[object, Callable[[], object], Callable[..., Any]] = (None, object, _never)

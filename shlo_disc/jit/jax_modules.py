@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
@@ -36,10 +36,11 @@ def without_mesh() -> Generator[None]:
 
 
 def context() -> object:
-    """All of JAX's configuration that traces depend on, of this thread. JAX has no public name for it."""
-    return _trace_context()()
+    """All of JAX's configuration that traces depend on, of this thread."""
+    return context_function()()
 
 
 @cache
-def _trace_context() -> Any:
+def context_function() -> Callable[[], object]:
+    """What returns it. JAX has no public name for it."""
     return import_module("jax._src.config").trace_context
