@@ -25,13 +25,13 @@ _FUNCTIONS = (  # the order of `ShloInterpreter` in interpreter.h
     "PyDict_New", "PyDict_Size", "PyDict_GetItemWithError", "PyDict_SetItem",
     "PyCapsule_New", "PyCapsule_GetPointer", "PyCFunction_NewEx", "PyObject_Vectorcall",
     "PyObject_GetBuffer", "PyBuffer_Release", "PyObject_GetAttr", "PyWeakref_NewRef", "PyErr_Clear",
-    "PyErr_Occurred", "PyErr_ExceptionMatches", "PyErr_Format",
+    "PyErr_Occurred", "PyErr_ExceptionMatches", "PyErr_SetInterrupt", "PyErr_Format",
     "PyEval_SaveThread", "PyEval_RestoreThread",
 )  # fmt: skip
 _NEW_ARRAY, _SET_BASE = 94, 282  # PyArray_NewFromDescr, PyArray_SetBaseObject
 _ABI, _C_VERSION, _FEATURES = 0, 211, 0x12  # PyArray_GetNDArrayCVersion, …FeatureVersion, and that of NumPy 2.0
 _MOST_GIVEN = 8  # ShloJax::kMost
-_OBJECTS = (np.ndarray, tuple, list, dict, None, NotImplemented, MemoryError, RuntimeError)
+_OBJECTS = (np.ndarray, tuple, list, dict, None, NotImplemented, MemoryError, RuntimeError, KeyboardInterrupt)
 
 
 def teach(library: ctypes.PyDLL) -> str | None:

@@ -61,7 +61,7 @@ def test_calls_that_c_serves_delete_what_jax_deletes() -> None:
     """Of each type as many as there are results of it, in order: here two of three, and none of another size."""
 
     def function(state: Any, x: Any) -> Any:
-        a, b, c, d, e = state["a"], state["b"], state["c"], state["d"], state["e"]
+        a, b, c, d, e = state["a"], state["b"], state["c"], state["d"], state["A"]  # which comes first
         return [a + b + c, b * 2, d.astype(jnp.float32).sum() + x], d + 1, e.sum()
 
     run, reference = shlo_disc.jit(function, donate_argnums=0), jax.jit(function, donate_argnums=0)
@@ -69,7 +69,7 @@ def test_calls_that_c_serves_delete_what_jax_deletes() -> None:
 
         def state(size: int = size) -> Any:
             found = {name: jnp.full(size, k, jnp.float32) for k, name in enumerate("abc")}
-            return found | {"d": jnp.zeros(size, jnp.int32), "e": jnp.ones(7)}
+            return found | {"d": jnp.zeros(size, jnp.int32), "A": jnp.ones(7)}
 
         one, other, x = state(), state(), jnp.ones(())
         found, wanted = run(one, x), reference(other, x)

@@ -391,7 +391,9 @@ bool make(Filling& it, ShloObject* maker, ShloObject** results) {
 Outcome run_in_xla(const Call& call, ShloPlan* plan, ShloObject** results) {
   Cell* arena = take_arena(plan->arena_bytes);
   if (arena == nullptr) return no_arena(plan), kFailed;
-  Filling it = {{fill, call.entry->results, plan->bytes, SHLO_DONE, 0}, call.entry, plan, call.pointers, arena->data};
+  const ShloEntry* entry = call.entry;
+  Filling it = {{fill, entry->results, plan->bytes, entry->ranks, plan->dims, SHLO_DONE, 0},
+                entry, plan, call.pointers, arena->data};
   const bool is_made = make(it, plan->maker, results);
   give_back_arena(arena);
   if (is_made) return kDone;
@@ -655,7 +657,7 @@ void shlo_know_filling(void (*begin)(ShloFilling*)) { begin_filling = begin; }
 int64_t shlo_try_maker(ShloObject* maker, int64_t count, const int64_t* bytes) {
   auto nothing = [](ShloFilling*, void* const*) -> int64_t { return SHLO_DONE; };
   ShloObject** results = static_cast<ShloObject**>(__builtin_alloca(static_cast<size_t>(count) * sizeof(ShloObject*)));
-  Filling it = {{nothing, count, bytes, SHLO_DONE, 0}, nullptr, nullptr, nullptr, nullptr};
+  Filling it = {{nothing, count, bytes, nullptr, nullptr, SHLO_DONE, 0}, nullptr, nullptr, nullptr, nullptr};
   const bool works = make(it, maker, results);
   works ? let_go(results, count) : python.clear_error();
   return works;

@@ -22,7 +22,7 @@ struct ShloBuffer {  // Py_buffer, as the stable ABI has it since 3.11
 struct ShloInterpreter {
   int64_t object_header;  // bytes of an object's header; its last word is the type
   int64_t tuple_header;   // bytes before the members of a tuple
-  ShloObject *array_type, *tuple_type, *list_type, *dict_type, *none, *not_implemented, *memory_error, *runtime_error;
+  ShloObject *array_type, *tuple_type, *list_type, *dict_type, *none, *not_implemented, *memory_error, *runtime_error, *interrupt;
   void (*increase)(ShloObject*);
   void (*decrease)(ShloObject*);
   ShloObject* (*new_tuple)(int64_t);
@@ -46,6 +46,7 @@ struct ShloInterpreter {
   void (*clear_error)();
   ShloObject* (*error)();                 // PyErr_Occurred: the type of the error that is set, borrowed; or null
   int32_t (*error_is)(ShloObject* type);  // PyErr_ExceptionMatches
+  void (*set_interrupt)();                // as if the user had interrupted the process
   ShloObject* (*raise)(ShloObject* type, const char* format, ...);  // PyErr_Format, which returns null
   void* (*save_thread)();
   void (*restore_thread)(void*);

@@ -56,6 +56,13 @@ void let_go(ShloObject** objects, int64_t count) {
   for (int64_t k = 0; k < count; k++) python.decrease(objects[k]);
 }
 
+// Forgets an error of what Python ran, but no interrupt by the user: that is raised when Python goes on.
+void clear_error() {
+  const bool is_interrupt = python.error() != nullptr && python.error_is(python.interrupt) != 0;
+  python.clear_error();
+  if (is_interrupt) python.set_interrupt();
+}
+
 // Whether JAX lets the array's type give way to others in arithmetic, as that of a Python number.
 bool is_weak(ShloObject* array) {
   ShloObject* found = python.get_attribute(array, jax.weak_type);

@@ -86,7 +86,7 @@ Remembered* new_remembered(ShloObject* array, ShloObject* view) {
 // JAX's own ndarray on an array, if it fits argument `i`; null if there is none.
 ShloObject* new_view(ShloObject* array, const ShloBind* bind, int64_t i) {
   ShloObject* view = jax.to_numpy == nullptr ? nullptr : python.call(jax.to_numpy, &array, 1, nullptr);
-  if (view == nullptr) return python.clear_error(), nullptr;
+  if (view == nullptr) return clear_error(), nullptr;
   if (type_of(view) == python.array_type && array_fits(bind, i, array_of(view))) return view;
   return python.decrease(view), nullptr;
 }

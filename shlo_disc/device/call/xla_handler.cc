@@ -238,17 +238,29 @@ XLA_FFI_Error* execute(XLA_FFI_CallFrame* frame) {
 
 thread_local ShloFilling* filling;  // the call that this thread has begun
 
+// Whether these are the results of a call.
+bool belong_to(const ShloFilling* call, const XLA_FFI_CallFrame* frame) {
+  if (call == nullptr || frame->rets.size != call->results) return false;
+  const int64_t* dims = call->dims;
+  for (int64_t k = 0; call->ranks != nullptr && k < call->results; dims += call->ranks[k++]) {
+    const XLA_FFI_Buffer* buffer = static_cast<const XLA_FFI_Buffer*>(frame->rets.rets[k]);
+    const size_t bytes = static_cast<size_t>(call->ranks[k]) * sizeof(int64_t);
+    if (buffer->rank != call->ranks[k] || memcmp(buffer->dims, dims, bytes) != 0) return false;
+  }
+  return true;
+}
+
 XLA_FFI_Error* fill(XLA_FFI_CallFrame* frame) {
   ShloFilling* it = filling;
   filling = nullptr;
-  if (it == nullptr || frame->rets.size != it->results)
+  if (!belong_to(it, frame))
     return error_of(frame, XLA_FFI_Error_Code_FAILED_PRECONDITION,
                     "shlo_disc: found no call in this thread whose results these are, expected XLA to run in the thread "
                     "that calls it");
   void** results = static_cast<void**>(__builtin_alloca(static_cast<size_t>(it->results + 1) * sizeof(void*)));
   for (int64_t k = 0; k < it->results; k++) {
     results[k] = static_cast<XLA_FFI_Buffer*>(frame->rets.rets[k])->data;
-    if (poisons) poison(results[k], it->bytes[k]);
+    if (poisons) poison(results[k], it->bytes[k]);  // of a trial no bytes
   }
   const uint64_t mode = set_default_float_mode();
   it->end = it->fill(it, results);
