@@ -23,6 +23,7 @@ from typing import Any
 
 import jax
 import jax.export
+import jax.numpy as jnp
 import numpy as np
 
 import shlo_disc
@@ -31,6 +32,9 @@ from benchmarks.timing import Call
 ROUNDS = 300
 TURN = 0.0003
 LEAVES = (1, 4, 16, 64)
+JIT_LEAVES = (1, 16, 64, 300, 1000)
+WARM = 20_000  # arrays that calls return before they are timed, and WARM_PER_LEAF times as many as leaves
+WARM_PER_LEAF = 150
 
 
 class OnlyDLPack:
@@ -56,6 +60,21 @@ def add_leaves(params: Mapping[str, Any], x: Any) -> Any:
     for leaf in params.values():
         x = x + leaf
     return x
+
+
+def update_leaves(params: Mapping[str, Any], x: Any) -> dict[str, Any]:
+    """What takes many small arrays and returns as many, as a step of training does."""
+    return {name: leaf + x for name, leaf in params.items()}
+
+
+class Loop:
+    """A loop that replaces its parameters, which it donates."""
+
+    def __init__(self, step: Any, params: Any, x: Any) -> None:
+        self._step, self._params, self._x = step, params, x
+
+    def __call__(self) -> None:
+        self._params = self._step(self._params, self._x)
 
 
 def microseconds(calls: Mapping[str, Call]) -> dict[str, float]:
@@ -118,13 +137,42 @@ def leaves(count: int) -> dict[str, float]:
     )
 
 
+def jit_leaves(count: int) -> dict[str, float]:
+    """Functions of `shlo_disc.jit` and `jax.jit` on a dict of so many JAX arrays of one element, and an array.
+
+    The arrays are the same in all calls; those of a loop are the results of the last one.
+    """
+    params, x = {f"layer{k}": jnp.full(1, k, jnp.float32) for k in range(count)}, jnp.ones(1, jnp.float32)
+    calls: dict[str, Call] = {}
+    for what, function in (("in", add_leaves), ("in and out", update_leaves)):
+        ours = shlo_disc.jit(function)
+        ours(params, x)
+        calls[f"shlo_disc.jit, {what}"] = partial(ours, params, x)
+        calls[f"its program, {what}"] = partial(ours.compiled, params, x)
+        calls[f"jax.jit, {what}"] = partial(jax.jit(function), params, x)
+    for name, jit in (("shlo_disc.jit", shlo_disc.jit), ("jax.jit", jax.jit)):
+        calls[f"{name}, donated loop"] = Loop(jit(update_leaves, donate_argnums=0), jax.tree.map(jnp.copy, params), x)
+    for call in calls.values():
+        for _ in range(WARM // count + WARM_PER_LEAF if count > 1 else 100):
+            call()
+    return microseconds(calls)
+
+
+def print_leaves(found: Mapping[int, Mapping[str, float]]) -> None:
+    """A table with a column for each number of leaves."""
+    print("| leaves | " + " | ".join(map(str, found)) + " |\n|---|" + "---|" * len(found))
+    for name in next(iter(found.values())):
+        print(f"| {name} | " + " | ".join(f"{times[name]:.2f}" for times in found.values()) + " |")
+
+
 def main() -> None:
-    """Print both tables, and write the numbers if a file is named."""
+    """Print all tables, and write the numbers if a file is named."""
     found: dict[str, Any] = {"dispatch": dispatch(), "leaves": {count: leaves(count) for count in LEAVES}}
     for name, time in found["dispatch"].items():
         print(f"| {name} | {time:.2f} |")
-    for name in found["leaves"][LEAVES[0]]:
-        print(f"| {name} | " + " | ".join(f"{found['leaves'][count][name]:.2f}" for count in LEAVES) + " |")
+    print_leaves(found["leaves"])
+    found["jit leaves"] = {count: jit_leaves(count) for count in JIT_LEAVES}
+    print_leaves(found["jit leaves"])
     if len(sys.argv) > 1:
         found["versions"] = {name: import_module(name).__version__ for name in ("jax", "jaxlib", "numpy")}
         Path(sys.argv[1]).write_text(json.dumps(found, indent=1) + "\n")
