@@ -48,7 +48,7 @@ def functions() -> Mapping[str, Function]:
         jax.export.export(jax.jit(add_one))(jax.ShapeDtypeStruct((n,), np.float32)), device="cpu", threads=1
     )
     assert isinstance(run.executable, CpuExecutable)
-    library = open_library(run.executable)
+    library = open_library(run.executable.for_xla)
     jax.ffi.register_ffi_target(NOTHING, jax.ffi.pycapsule(library.handle.shlo_xla_nothing), platform="cpu")
 
     def nothing(x: Any) -> Any:

@@ -13,18 +13,20 @@ import logging
 import math
 import weakref
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from shlo_disc.jit.jax_modules import jax_module, without_mesh
 from shlo_disc.runtime.cpu.executable import CpuExecutable
 from shlo_disc.runtime.entry import Entry, Maker
 from shlo_disc.runtime.interop import dtype_of
-from shlo_disc.runtime.xla.library import FILL, WIDENED, open_library, unsupported
+from shlo_disc.runtime.xla.library import WIDENED, XlaLibrary, open_library, unsupported
 
 log = logging.getLogger("shlo_disc")
 
 Shapes: TypeAlias = "tuple[tuple[int, ...], ...]"
 
+_FILL = "shlo_disc_fill"  # XLA's name of the handler that runs a call of this thread
 _FEWEST = 4
 _MOST_BYTES = 1 << 16  # of a result, in the mean
 _MOST_MAKERS = 64  # of a program
@@ -65,15 +67,26 @@ def new_maker(executable: CpuExecutable, shapes: Shapes) -> Maker:
     """A function by which XLA makes arrays of these shapes, while it runs a call of the thread that calls it."""
     jax = jax_module()
 
-    library = open_library(executable)
+    library = open_library(executable.for_xla)
+    _register(library)
     begin = ctypes.cast(library.handle.shlo_xla_begin_filling, ctypes.c_void_p)
     executable.runtime.library.shlo_know_filling(begin)
     results = zip(shapes, executable.artifact.results, strict=True)
     device = jax.local_devices(backend="cpu")[0]
 
     def make() -> tuple[Any, ...]:
-        return tuple(jax.ffi.ffi_call(FILL, types)())
+        return tuple(jax.ffi.ffi_call(_FILL, types)())
 
     with jax.enable_x64(True), jax.default_device(device), without_mesh():
         types = [jax.ShapeDtypeStruct(shape, dtype_of(one.dtype)) for shape, one in results]
         return jax.jit(make).lower().compile()
+
+
+@lru_cache(maxsize=1)
+def _register(library: XlaLibrary) -> None:
+    """Name the handler to XLA."""
+    jax = jax_module()
+
+    jax.ffi.register_ffi_target(
+        _FILL, jax.ffi.pycapsule(library.handle.shlo_xla_fill), platform=library.platform.registry
+    )

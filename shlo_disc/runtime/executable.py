@@ -13,6 +13,7 @@ from shlo_disc.runtime.binding import BoundMemory, PackedArray, Span
 from shlo_disc.runtime.dispatch import Log
 from shlo_disc.runtime.entry import Entry
 from shlo_disc.runtime.steps import Observer
+from shlo_disc.runtime.xla.platform import XlaProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,11 @@ class Executable(Protocol):
     @property
     def is_on_host(self) -> bool:
         """Whether kernels compute in the host's memory."""
+        ...
+
+    @property
+    def for_xla(self) -> XlaProgram:
+        """The program as XLA calls it, inside of functions that JAX traces."""
         ...
 
     @property

@@ -18,6 +18,7 @@ from shlo_disc.runtime.executable import Executable, Stats
 from shlo_disc.runtime.executors import Executor, MeasuringExecutor, TracingExecutor
 from shlo_disc.runtime.interop import jax_types
 from shlo_disc.runtime.steps import Observer
+from shlo_disc.runtime.xla.platform import XlaProgram
 
 Runner: TypeAlias = PartRunner | LoopRunner | BranchRunner
 
@@ -119,6 +120,11 @@ class PartitionedExecutable:
     def is_on_host(self) -> bool:
         """Whether kernels compute in the host's memory."""
         return self.parts[0].is_on_host
+
+    @property
+    def for_xla(self) -> XlaProgram:
+        """The first partition, as XLA calls it: its platform is that of all of them."""
+        return self.parts[0].for_xla
 
     @property
     def log(self) -> Log | None:

@@ -132,6 +132,7 @@ struct Program {
   ShloXlaDonation donation;
   int64_t places[2];
   char* addresses[2];
+  ShloXlaHostProgram program;
   ShloXlaCall call;
 };
 
@@ -145,7 +146,8 @@ void make(Program* it, int64_t number, int64_t size, int64_t arena_bytes) {
   it->call.given = 2, it->call.results = 1, it->call.arguments = 2;
   it->call.types = it->types, it->call.places = it->places, it->call.addresses = it->addresses;
   it->call.donations = 1, it->call.donated = &it->donation;
-  it->call.run = compute, it->call.symbols = &it->size, it->call.arena_bytes = arena_bytes;
+  it->program = {compute, nullptr};
+  it->call.program = &it->program, it->call.symbols = &it->size, it->call.arena_bytes = arena_bytes;
   shlo_xla_add(&it->call);
 }
 

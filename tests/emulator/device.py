@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from shlo_disc.artifact import SourceFile
 from shlo_disc.diagnostics import ArgumentTypeError
 from shlo_disc.runtime.cuda.device import DeviceArray, IndexType, Limits, LoadedKernel
-from shlo_disc.runtime.cuda.table import CUBLAS_ERROR, Table
+from shlo_disc.runtime.cuda.table import CUBLAS_ERROR, Table, XlaDriver
 from shlo_disc.runtime.interop import as_numpy, dtype_of
 from tests.emulator import toolchain
 from tests.runtime.cuda.host_memory import HostMemoryDevice
@@ -29,6 +29,8 @@ H200 = Limits(
 REGISTERS = 40  # per thread, for want of a real compiler's number
 SECONDS = 60.0  # of CPU time that one launch may take
 _CUDA = 2  # DLDeviceType
+_TABLE = ("launch", "copy", "read", "synchronize", "fill", "gemm", "set_stream")  # the fields of `Table`
+_CONTEXT = ("stream_context", "enter", "leave", "error_name", "error_text")  # and of `XlaDriver`
 
 
 class Settings(ctypes.Structure):
@@ -49,14 +51,14 @@ class EmulatorError(Exception):
 
 
 @cache
-def _library() -> ctypes.CDLL:
+def emulator_library() -> ctypes.CDLL:
     return ctypes.CDLL(str(toolchain.runtime()), ctypes.RTLD_GLOBAL)
 
 
 @cache
-def _function(name: str, result: Any = ctypes.c_int) -> Callable[..., Any]:
+def emulator_function(name: str, result: Any = ctypes.c_int) -> Callable[..., Any]:
     """A function of emulator.cc or driver.cc."""
-    found = _library()[name]
+    found = emulator_library()[name]
     found.restype = result
     return found
 
@@ -66,10 +68,10 @@ class EmulatedMemory:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.pointer: int = _function("emu_allocate", ctypes.c_void_p)(ctypes.c_size_t(size))
+        self.pointer: int = emulator_function("emu_allocate", ctypes.c_void_p)(ctypes.c_size_t(size))
 
     def __del__(self) -> None:
-        _function("emu_free")(ctypes.c_void_p(self.pointer))
+        emulator_function("emu_free")(ctypes.c_void_p(self.pointer))
 
 
 class EmulatedArray:
@@ -107,7 +109,7 @@ class EmulatedGraph:
 
     def launch(self) -> None:
         """Run all of them."""
-        if code := _function("emu_replay")(ctypes.c_void_p(self.address)):
+        if code := emulator_function("emu_replay")(ctypes.c_void_p(self.address)):
             raise EmulatorError(self.device.explain_error(code))
 
 
@@ -130,12 +132,12 @@ class EmulatedDevice(HostMemoryDevice):
     ) -> None:
         self.limits, self.has_cublas = limits, has_cublas
         settings = Settings(SCHEDULES[schedule], 1, seed, 0, seconds, 0)
-        self._stream: int = _function("emu_stream", ctypes.c_void_p)(ctypes.byref(settings))
+        self.stream: int = emulator_function("emu_stream", ctypes.c_void_p)(ctypes.byref(settings))
         self._handle = ctypes.c_void_p(None)  # of cuBLAS: it holds its stream
 
     def set_schedule(self, schedule: Schedule, seed: int = 0) -> None:
         """In which order blocks run, and who goes on where several threads could."""
-        settings = Settings.from_address(self._stream)  # a stream begins with them
+        settings = Settings.from_address(self.stream)  # a stream begins with them
         settings.schedule, settings.seed = SCHEDULES[schedule], seed
 
     def load(self, files: Sequence[SourceFile], names: Sequence[str], index: IndexType) -> Mapping[str, LoadedKernel]:
@@ -146,11 +148,24 @@ class EmulatedDevice(HostMemoryDevice):
 
     def table(self, *, products: bool) -> int:
         """The address of the emulator's functions."""
-        names = ["launch", "copy", "read", "synchronize", "fill", "gemm", "set_stream"]
-        functions = [ctypes.cast(_library()[f"emu_{name}"], ctypes.c_void_p) for name in names]
+        functions = [ctypes.cast(emulator_library()[f"emu_{name}"], ctypes.c_void_p) for name in _TABLE]
         cublas = ctypes.addressof(self._handle) if products and self.has_cublas else None
-        self._table = Table(*functions, self._stream, cublas)
+        self._table = Table(*functions, self.stream, cublas)
         return ctypes.addressof(self._table)
+
+    def xla_driver(self) -> XlaDriver:
+        """The emulator's functions, for streams of others."""
+        return self._xla_driver
+
+    @cached_property
+    def _xla_driver(self) -> XlaDriver:
+        def addresses(names: Sequence[str]) -> list[int | None]:
+            return [ctypes.cast(emulator_library()[f"emu_{name}"], ctypes.c_void_p).value for name in names]
+
+        context = ctypes.c_void_p()
+        emulator_function("emu_stream_context")(None, ctypes.byref(context))
+        create = addresses(["create_cublas"])[0] if self.has_cublas else None
+        return XlaDriver(Table(*addresses(_TABLE)), *addresses(_CONTEXT), create, context.value)
 
     def allocate(self, size: int) -> EmulatedMemory:
         """`size` bytes, aligned to 256."""
@@ -200,11 +215,11 @@ class EmulatedDevice(HostMemoryDevice):
 
     def capture(self, run: Callable[[int], None], *, products: bool) -> EmulatedGraph:
         """Record what `run` queues."""
-        graph: int = _function("emu_begin_recording", ctypes.c_void_p)(ctypes.c_void_p(self._stream))
+        graph: int = emulator_function("emu_begin_recording", ctypes.c_void_p)(ctypes.c_void_p(self.stream))
         try:
             run(self.table(products=products))
         finally:
-            _function("emu_end_recording")(ctypes.c_void_p(self._stream))
+            emulator_function("emu_end_recording")(ctypes.c_void_p(self.stream))
         return EmulatedGraph(self, graph)
 
     def mirror(
@@ -219,7 +234,7 @@ class EmulatedDevice(HostMemoryDevice):
     def explain_error(self, code: int) -> str:
         """The emulator's own words."""
         kind = f"cuBLAS status {code - CUBLAS_ERROR}" if code >= CUBLAS_ERROR else f"CUDA error {code}"
-        message: bytes = _function("emu_error", ctypes.c_char_p)()
+        message: bytes = emulator_function("emu_error", ctypes.c_char_p)()
         return f"{kind}: {message.decode()}"
 
 
@@ -227,6 +242,6 @@ def load_kernels(text: str, names: Sequence[str], index: IndexType) -> dict[str,
     """Compile kernels and load them for good; their handles."""
     if not names:
         return {}
-    _library()  # kernels find their functions there
+    emulator_library()  # kernels find their functions there
     library = ctypes.CDLL(str(toolchain.library(text, names, index)))
     return {name: ctypes.addressof(ctypes.c_char.in_dll(library, f"emu_kernel_{name}")) for name in names}

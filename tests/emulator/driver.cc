@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t GUARD = 256, ALIGNED = 256;
 constexpr unsigned char POISON = 0xff, GUARDED = 0xa5;
-constexpr int ILLEGAL_ADDRESS = 700, STREAM_CAPTURE_UNSUPPORTED = 900;                            // CUresult
+constexpr int ILLEGAL_ADDRESS = 700, INVALID_CONTEXT = 201, STREAM_CAPTURE_UNSUPPORTED = 900;  // CUresult
 constexpr int CUBLAS_INVALID_VALUE = 7, CUBLAS_EXECUTION_FAILED = 13, CUBLAS_NOT_SUPPORTED = 15;  // cublasStatus_t
 
 struct Buffer {
@@ -328,6 +328,46 @@ int emu_fill(uint64_t target, unsigned char byte, size_t bytes, void* stream) {
 
 int emu_set_stream(void* handle, void* stream) {
   *(void**)handle = stream;
+  return 0;
+}
+
+// ---- what else XLA's handlers need: there is one GPU, and one context
+
+static int the_context;
+static thread_local int entered;
+
+int emu_stream_context(void*, void** context) {
+  *context = &the_context;
+  return 0;
+}
+
+int emu_enter(void* context) {
+  if (context != &the_context) return emu_refuse(INVALID_CONTEXT, "%p is no context", context);
+  entered++;
+  return 0;
+}
+
+int emu_leave(void** context) {
+  if (entered == 0) return emu_refuse(INVALID_CONTEXT, "no context is current");
+  entered--;
+  *context = &the_context;
+  return 0;
+}
+
+int emu_entered() { return entered; }
+
+int emu_error_name(int, const char** text) {
+  *text = "EMULATED_ERROR";
+  return 0;
+}
+
+int emu_error_text(int, const char** text) {
+  *text = emu_error();
+  return 0;
+}
+
+int emu_create_cublas(void** handle) {
+  *handle = new void*();
   return 0;
 }
 

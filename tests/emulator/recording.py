@@ -12,7 +12,7 @@ from shlo_disc.diagnostics import InternalError
 from shlo_disc.host_ir import Choice, Command, Copy, GridLaunch, HostCall, Launch, LaunchGroup
 from shlo_disc.runtime.cuda.commands import execute
 from shlo_disc.runtime.cuda.device import IndexType
-from shlo_disc.runtime.cuda.driver import GpuCall, kernel_names
+from shlo_disc.runtime.cuda.driver import GpuCall, NativeGpuProgram, kernel_names
 from shlo_disc.runtime.cuda.executable import GpuExecutable
 from shlo_disc.runtime.cuda.kernel_sets import KernelSets
 from shlo_disc.runtime.cuda.launch_table import Chooser, cheapest
@@ -70,6 +70,7 @@ class _Recorder:
     """A driver that runs step by step, as the VM does."""
 
     kind: Literal["c", "vm"] = "vm"
+    native: NativeGpuProgram | None = None
 
     def __init__(self, artifact: Artifact, device: EmulatedDevice) -> None:
         self._artifact, self._device = artifact, device

@@ -73,10 +73,10 @@ class Builder:
         """The shared object of the thread pool."""
         return self._shared([self._glue("runtime.cc", headers.text("call/runtime.cc"))], RUNTIME_FUNCTIONS)
 
-    def xla_handler(self, interface: str) -> Path:
-        """The shared object by which XLA runs programs; `interface` is the text of XLA's header for such functions."""
-        text = f"{interface}\n{headers.text('call/xla_handler.cc')}"
-        return self._shared([self._glue("xla_handler.cc", text)], XLA_FUNCTIONS)
+    def xla_handlers(self, name: str, interface: str) -> Path:
+        """The shared object by which XLA runs programs: a file of device/, behind the text of XLA's header."""
+        source = self._glue(Path(name).name, f"{interface}\n{headers.text(name)}")
+        return self._shared([source], XLA_FUNCTIONS)
 
     def warm(self, show: Callable[[str, int, int], None]) -> int:
         """Precompile the runtime library into the cache: the thread pool, and all libraries that programs link.

@@ -8,6 +8,7 @@ from concurrent.futures import Executor
 from copy import copy
 from ctypes import py_object
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from shlo_disc.runtime.building.cache import open_cache
 from shlo_disc.runtime.building.toolchain import find_compiler
 from shlo_disc.runtime.cpu.lapack import bind_lapack
 from shlo_disc.runtime.cpu.vm import Vm
+from shlo_disc.runtime.cpu.xla import CpuXlaProgram
 from shlo_disc.runtime.dispatch import Log, TracingDriver, explain_dispatch
 from shlo_disc.runtime.donation import own, take
 from shlo_disc.runtime.driver import CallPlan, Driver, HostDriver
@@ -69,7 +71,7 @@ class CpuExecutable:
         self.artifact = artifact
         self.program = program
         self.runtime = runtime
-        self.xla_handler: Callable[[str], Path] | None = None  # builds what XLA calls; see `Builder`
+        self.xla_handlers: Callable[[str], Path] | None = None  # builds what XLA calls; see `Builder`
         self.seconds: Mapping[str, float] = {}
         self.log: Log | None = None
         why = refusal(artifact, runtime)
@@ -182,6 +184,11 @@ class CpuExecutable:
     def native(self) -> NativeProgram | None:
         """The program as C runs it; None if Python does."""
         return self._driver.entry_point
+
+    @property
+    def for_xla(self) -> CpuXlaProgram:
+        """The program as XLA calls it."""
+        return CpuXlaProgram(self)
 
     def copied(self, argument: Argument, value: Any) -> Array:
         """A copy of a caller's array, converted to what this program takes."""
@@ -341,7 +348,7 @@ def build(
     traced = driver if log is None else TracingDriver(artifact, driver, log)
     executable = CpuExecutable(artifact, program, runtime, traced)
     executable.log = log
-    executable.xla_handler = replace(builder, pool=None).xla_handler
+    executable.xla_handlers = partial(replace(builder, pool=None).xla_handlers, "call/xla_handler.cc")
     loaded = time.perf_counter()
     executable.seconds = {**(seconds or {}), "build": built - started, "load": loaded - built}
     return executable

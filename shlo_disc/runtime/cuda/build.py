@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import ToolchainError
@@ -71,4 +72,4 @@ def _driver(artifact: Artifact, options: CompileOptions, device: Device) -> tupl
         program = open_program(builder.host_program(artifact))
     except FileNotFoundError:  # another process has just trimmed the cache
         program = open_program(builder.host_program(artifact))
-    return GpuHostDriver(artifact, program, device), ""
+    return GpuHostDriver(artifact, program, device, partial(builder.xla_handlers, "call/xla_cuda_handler.cc")), ""

@@ -27,7 +27,7 @@ from shlo_disc.runtime.building.cache import Cache, digest, open_cache
 from shlo_disc.runtime.cuda import nvrtc
 from shlo_disc.runtime.cuda.device import DeviceMemory, IndexType, Limits, LoadedKernel
 from shlo_disc.runtime.cuda.interop import Interop
-from shlo_disc.runtime.cuda.table import CUBLAS_ERROR, OUT_OF_MEMORY, Functions, Table
+from shlo_disc.runtime.cuda.table import CUBLAS_ERROR, OUT_OF_MEMORY, Functions, Table, XlaDriver
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.memory import POISON, POOL
 from shlo_disc.runtime.threads import available_threads
@@ -41,6 +41,13 @@ _DRIVER_FUNCTIONS = {
     "read": "cuMemcpyDtoHAsync_v2",
     "synchronize": "cuStreamSynchronize",
     "fill": "cuMemsetD8Async",
+}
+_CONTEXT_FUNCTIONS = {
+    "stream_context": "cuStreamGetCtx",
+    "enter": "cuCtxPushCurrent_v2",
+    "leave": "cuCtxPopCurrent_v2",
+    "error_name": "cuGetErrorName",
+    "error_text": "cuGetErrorString",
 }
 _CUBLAS_FUNCTIONS = {"gemm": "cublasGemmStridedBatchedEx_64", "set_stream": "cublasSetStream_v2"}
 _LIMITS = (  # cudaDeviceAttr, in the order of `Limits`
@@ -256,6 +263,21 @@ class CudaDevice(Interop):
             table.cublas = int(self.cupy.cuda.device.get_cublas_handle())
         return ctypes.addressof(table)
 
+    def xla_driver(self) -> XlaDriver:
+        self._enter()
+        return self._xla_driver
+
+    @cached_property
+    def _xla_driver(self) -> XlaDriver:
+        context = ctypes.c_void_p()
+        self._check(self._driver.cuCtxGetCurrent(ctypes.byref(context)))
+        table, library = self._new_table(), self._cublas_library
+        for field, address in self._cublas.items():
+            setattr(table, field, address)
+        more = {field: _address(self._driver, name) for field, name in _CONTEXT_FUNCTIONS.items()}
+        create = None if library is None else _address(library, "cublasCreate_v2")
+        return XlaDriver(cuda=table, create_cublas=create, context=context.value, **more)
+
     @property
     def has_cublas(self) -> bool:
         return bool(self._cublas)
@@ -263,17 +285,21 @@ class CudaDevice(Interop):
     @cached_property
     def _cublas(self) -> Mapping[str, int]:
         """The functions of cuBLAS; none if the library is missing."""
+        library = self._cublas_library
+        if library is None:
+            return {}
+        return {field: _address(library, function) for field, function in _CUBLAS_FUNCTIONS.items()}
+
+    @cached_property
+    def _cublas_library(self) -> ctypes.CDLL | None:
         try:
             import_module("cupy_backends.cuda.libs.cublas")  # loads the library that CuPy goes with
         except (ImportError, RuntimeError):
-            return {}
+            return None
         for name in CUBLAS:
-            try:
-                library = ctypes.CDLL(name, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
-            except OSError:
-                continue
-            return {field: _address(library, function) for field, function in _CUBLAS_FUNCTIONS.items()}
-        return {}
+            with suppress(OSError):
+                return ctypes.CDLL(name, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
+        return None
 
     # -- memory
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from shlo_disc.artifact import SourceFile
 from shlo_disc.linear_algebra import Routine
+from shlo_disc.runtime.cuda.table import XlaDriver
 from shlo_disc.runtime.fourier import Transform
 from shlo_disc.runtime.host_calls import Callee
 
@@ -88,6 +89,10 @@ class Device(Protocol):
 
         It is valid in this thread until its next call of this method.
         """
+        ...
+
+    def xla_driver(self) -> XlaDriver:
+        """The functions by which C queues commands on streams of XLA: the same object every time."""
         ...
 
     def allocate(self, size: int) -> DeviceMemory:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, Protocol, assert_never
 
 from shlo_disc.artifact import Artifact
@@ -69,10 +70,28 @@ def calls_on_device(artifact: Artifact, device: Device) -> HostCalls | None:
     return HostCalls(artifact, lambda call: bind(call, libraries), device.view)
 
 
+@dataclass(frozen=True, slots=True)
+class NativeGpuProgram:
+    """A program that C runs alone.
+
+    Attributes:
+        run: the address of `shlo_run`.
+        commands: what errors call its commands, by their numbers.
+        handlers: builds what XLA calls; see `Builder`.
+        owner: keeps the program loaded.
+    """
+
+    run: int
+    commands: Sequence[str]
+    handlers: Callable[[str], Path]
+    owner: object
+
+
 class GpuDriver(Protocol):
     """Queues the commands of a program."""
 
     kind: Literal["c", "vm"]
+    native: NativeGpuProgram | None  # None if Python takes part
 
     def sizes(self, raw: tuple[int, ...]) -> Sizes:
         """Check the sizes, and compute all others from them."""
@@ -88,12 +107,18 @@ class GpuHostDriver:
 
     kind: Literal["c", "vm"] = "c"
 
-    def __init__(self, artifact: Artifact, program: LoadedProgram, device: Device) -> None:
+    def __init__(
+        self, artifact: Artifact, program: LoadedProgram, device: Device, xla_handlers: Callable[[str], Path]
+    ) -> None:
         self._artifact, self._explain = artifact, device.explain_error
         self._host_calls = calls_on_device(artifact, device)
         self._program = program  # keeps the functions loaded
         self._plan = program.function("shlo_plan", ctypes.c_int64)
         self._run = program.function("shlo_run", ctypes.c_int64)
+        self._commands = ["cublasSetStream", *_labels(artifact.steps)]
+        self.native: NativeGpuProgram | None = None
+        if self._host_calls is None:
+            self.native = NativeGpuProgram(program.address("shlo_run"), self._commands, xla_handlers, program)
 
     def sizes(self, raw: tuple[int, ...]) -> Sizes:
         return sizes_in_c(self._artifact, self._plan, raw)
@@ -111,14 +136,14 @@ class GpuHostDriver:
             session.raise_error()
         if failed:
             command, code = failed >> 32, failed & 0xFFFFFFFF
-            labels = ["cublasSetStream", *_labels(self._artifact.steps)]
-            raise command_failed(labels[command], code, self._explain(code))
+            raise command_failed(self._commands[command], code, self._explain(code))
 
 
 class GpuVm:
     """Executes `Artifact.steps`: the same kernels and results as the generated host program."""
 
     kind: Literal["c", "vm"] = "vm"
+    native: NativeGpuProgram | None = None
 
     def __init__(self, artifact: Artifact, device: Device, observe: Observer | None = None) -> None:
         """`observe` gets every step after it ran, and all buffers as arrays."""

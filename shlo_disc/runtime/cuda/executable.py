@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import threading
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
-from itertools import count
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,31 +20,22 @@ from shlo_disc.runtime.arguments import check_count, check_sizes, check_type, co
 from shlo_disc.runtime.binding import BoundMemory, PackedArray, Span, bound_memory, refuse_donated, span_of
 from shlo_disc.runtime.cuda.device import Device, DeviceArray, DeviceMemory, IndexType
 from shlo_disc.runtime.cuda.donation import take_on_device
-from shlo_disc.runtime.cuda.driver import GpuCall, GpuDriver, GpuVm, has_products, is_wide
+from shlo_disc.runtime.cuda.driver import GpuCall, GpuDriver, GpuVm, has_products
 from shlo_disc.runtime.cuda.graphs import GraphCache
 from shlo_disc.runtime.cuda.kernel_sets import KernelSets
-from shlo_disc.runtime.driver import Sizes
+from shlo_disc.runtime.cuda.plans import GpuPlan, GpuPlans, Shape
+from shlo_disc.runtime.cuda.xla import GpuXlaProgram
 from shlo_disc.runtime.executable import Stats
 from shlo_disc.runtime.interop import dtype_of, kind_of
 from shlo_disc.runtime.library import pointers
 from shlo_disc.runtime.steps import BufferPlaces, Observer, has_control_flow, host_calls
 
-_PLANS_KEPT = 4096
 _NONE_TAKEN: Mapping[Any, DeviceMemory] = MappingProxyType({})
 _OTHER_LIBRARIES = frozenset({"jax", "dlpack"})
 _ALIGNED = 16  # bytes that one vectorized access moves
 
-
-@dataclass(frozen=True, slots=True)
-class _GpuPlan:
-    """What a call needs that depends on its sizes alone; and the choices, by the set of misaligned arguments."""
-
-    number: int  # unique among the program's plans, whatever is bound
-    sizes: Sizes
-    signature: tuple[int, ...]  # all sizes
-    index: IndexType
-    result_bytes: tuple[int, ...]
-    choices: dict[frozenset[int], tuple[int, ...]] = field(default_factory=dict[frozenset[int], tuple[int, ...]])
+_T = TypeVar("_T")
+_Numbered: TypeAlias = Sequence[_T] | Mapping[int, _T]
 
 
 @dataclass(slots=True)
@@ -78,19 +68,19 @@ class GpuExecutable:
         self.seconds: Mapping[str, float] = {}
         self.notes: tuple[str, ...] = ()  # what a user should know about how it runs
         self.graphs = None if has_control_flow(artifact.steps) or host_calls(artifact.steps) else graphs
-        self._driver, self._kernels = driver, kernels
+        self._driver, self.kernels = driver, kernels
         self._index: IndexType | None = index
         self._products = has_products(artifact)
+        self.has_products = self._products and device.has_cublas
         self._dtypes = tuple(dtype_of(argument.dtype) for argument in artifact.arguments)
         self._result_dtypes = tuple(result.dtype for result in artifact.results)
         self._constants = [device.upload(constant.data) for constant in artifact.constants]
-        self._constant_places = pointers([memory.pointer for memory in self._constants])
-        self._plans: dict[tuple[tuple[int, ...], ...], _GpuPlan] = {}
+        self.constant_places = pointers([memory.pointer for memory in self._constants])
+        self._plans = GpuPlans(artifact, driver.sizes, index)
         self._donates = bool(artifact.donations)
-        self._numbers = count()
         self._signatures: dict[int, tuple[int, ...]] = {}  # of the plans that were called, by number
         self._calls = _Tally()
-        self._empty = device.allocate(0)  # where there are no temporaries
+        self.nowhere = device.allocate(0)  # where there are no temporaries
         self._brought = tuple(
             [  # the arguments that a call supplies
                 (argument, dtype, argument.dtype, len(argument.shape))
@@ -126,7 +116,7 @@ class GpuExecutable:
             memory = kept.get(number) or device.allocate(size)
             results.append(memory)
             addresses.append(memory.pointer)
-        arena = device.allocate(plan.sizes.arena_bytes) if plan.sizes.arena_bytes else self._empty
+        arena = device.allocate(plan.sizes.arena_bytes) if plan.sizes.arena_bytes else self.nowhere
         addresses.append(arena.pointer)
         key = tuple(addresses)
         graph = None if self.graphs is None else self.graphs.get(key)
@@ -196,7 +186,7 @@ class GpuExecutable:
         bound.held = {k: one if one.owner is not None else one._replace(owner=given[k]) for k, one in held.items()}
         bound._places = [k for k in range(len(artifact.arguments)) if k not in held]  # noqa: SLF001  (a copy of ours)
         bound._brought = tuple([self._brought[k] for k in bound._places])  # noqa: SLF001
-        bound._plans = {}  # noqa: SLF001  (plans depend on the sizes of bound arrays)
+        bound._plans = self._plans.of_other_arguments()  # noqa: SLF001
         lent = any(self.device.writable(one.owner) is None for one in bound.held.values())
         bound._owners = (bound.held,) if lent else ()  # noqa: SLF001
         bound.given = {k: span_of(given[k]) for k in held}
@@ -226,6 +216,11 @@ class GpuExecutable:
     def prepared(self, argument: Argument, value: Any) -> Any:
         """An array converted to what the program takes, to be bound in several parts, each of which copies it."""
         return value if kind_of(value) in _OTHER_LIBRARIES else conform_one(argument, dtype_of(argument.dtype), value)
+
+    @property
+    def for_xla(self) -> GpuXlaProgram:
+        """The program as XLA calls it."""
+        return GpuXlaProgram(self, self._driver.native)
 
     @property
     def stats(self) -> Stats:
@@ -281,12 +276,12 @@ class GpuExecutable:
     def choices(self, arrays: Sequence[Any]) -> tuple[int, ...]:
         """The variant of every choice, by number, that a call with these arrays takes."""
         bound = self._bind(arrays)
-        return self._choose(self._plan(bound, arrays), self._among(bound))
+        return self.chosen(self._plan(bound, arrays), [one.pointer for one in self._among(bound)])
 
     def trace(self, arrays: Sequence[Any], observe: Observer) -> tuple[Any, ...]:
         """Run on the VM; `observe` gets each step after it ran, and all buffers as arrays (copies of them)."""
         driver = GpuVm(self.artifact, self.device, observe)
-        traced = GpuExecutable(self.artifact, self.device, driver, self._kernels, index=self._index)
+        traced = GpuExecutable(self.artifact, self.device, driver, self.kernels, index=self._index)
         check_count(self.artifact, arrays, self.held)
         return traced(self._among(arrays))
 
@@ -329,7 +324,7 @@ class GpuExecutable:
 
     # -- plans
 
-    def _plan(self, brought: Sequence[DeviceArray], arrays: Sequence[Any]) -> _GpuPlan:
+    def _plan(self, brought: Sequence[DeviceArray], arrays: Sequence[Any]) -> GpuPlan:
         """The plan for the shapes of the arguments and the sizes read from them; a known plan needs no more checks.
 
         `brought` are the `arrays` on the device; elements of arrays on the host are read there.
@@ -344,25 +339,20 @@ class GpuExecutable:
         key = (*shapes, read)
         return self._plans.get(key) or self._new_plan(key, bound, read)
 
-    def _new_plan(
-        self, key: tuple[tuple[int, ...], ...], bound: Sequence[DeviceArray], read: tuple[int, ...]
-    ) -> _GpuPlan:
-        """Check the sizes, and compute all others from them."""
-        artifact, shapes = self.artifact, [one.shape for one in bound]
-        check_sizes(artifact, dict(enumerate(shapes)), self.held)
-        raw = (*(shapes[argument][axis] for argument, axis in artifact.raw), *read)
-        sizes = self._driver.sizes(raw)
-        symbols = dict(zip(artifact.symbols, sizes.symbols, strict=False))
-        index: IndexType = self._index or ("int64_t" if is_wide(artifact, symbols) else "int32_t")
-        wanted = zip(artifact.results, sizes.shapes, strict=True)
-        result_bytes = tuple(math.prod(s) * dtype_of(r.dtype).itemsize for r, s in wanted)
-        plan = _GpuPlan(next(self._numbers), sizes, tuple(sizes.symbols), index, result_bytes)
-        if len(self._plans) >= _PLANS_KEPT:
-            self._plans = {}
-        self._plans[key] = plan
-        return plan
+    def planned(self, shapes: Sequence[Shape]) -> GpuPlan:
+        """The plan of calls with arrays of these shapes, of the right ranks, none of whose elements is a size.
 
-    def _read(self, size: UnbackedSize, bound: Sequence[DeviceArray], arrays: Sequence[Any]) -> int:
+        Raises `RuntimeShapeError` as such a call does.
+        """
+        read = tuple([self._read(size, self.held, self.held) for size in self.artifact.unbacked_sizes])
+        key = (*shapes, read) if read else tuple(shapes)
+        every = {**self.bound, **dict(zip(self._places, shapes, strict=True))}
+        return self._plans.get(key) or self._plans.add(key, every, self.bound, read)
+
+    def _new_plan(self, key: tuple[Shape, ...], bound: Sequence[DeviceArray], read: tuple[int, ...]) -> GpuPlan:
+        return self._plans.add(key, {k: one.shape for k, one in enumerate(bound)}, self.bound, read)
+
+    def _read(self, size: UnbackedSize, bound: _Numbered[DeviceArray], arrays: _Numbered[Any]) -> int:
         """An element of an argument; waits for it if it is on the device."""
         number, dtype = size.argument, self._dtypes[size.argument]
         if not isinstance(arrays[number], DeviceArray) and kind_of(arrays[number]) not in _OTHER_LIBRARIES:
@@ -370,28 +360,29 @@ class GpuExecutable:
         data = self.device.download(bound[number].pointer + size.element * dtype.itemsize, dtype.itemsize)
         return int(np.frombuffer(data, dtype)[0])
 
-    def _choose(self, plan: _GpuPlan, bound: Sequence[DeviceArray]) -> tuple[int, ...]:
-        misaligned = frozenset(k for k, array in enumerate(bound) if array.pointer % _ALIGNED)
+    def chosen(self, plan: GpuPlan, addresses: Iterable[int]) -> tuple[int, ...]:
+        """The variant of every choice, by number, where the arguments have these addresses."""
+        misaligned = frozenset(k for k, address in enumerate(addresses) if address % _ALIGNED)
         if (choices := plan.choices.get(misaligned)) is None:
             symbols = plan.sizes.symbols[: len(self.artifact.symbols)]
-            choices = plan.choices[misaligned] = self._kernels.of(plan.index).table.choose(symbols, misaligned)
+            choices = plan.choices[misaligned] = self.kernels.of(plan.index).table.choose(symbols, misaligned)
         return choices
 
     def _prepare(
         self,
-        plan: _GpuPlan,
+        plan: GpuPlan,
         bound: Sequence[DeviceArray],
         results: Sequence[DeviceMemory],
         arena: DeviceMemory,
         owner: object,
     ) -> GpuCall:
         """`owner` keeps all of the memory alive."""
-        kernels = self._kernels.of(plan.index)
+        kernels = self.kernels.of(plan.index)
         places = BufferPlaces(
             pointers([array.pointer for array in bound]),
             pointers([memory.pointer for memory in results]),
-            self._constant_places,
+            self.constant_places,
             arena.pointer,
         )
-        choices = self._choose(plan, bound)
+        choices = self.chosen(plan, [array.pointer for array in bound])
         return GpuCall(places, plan.sizes.symbols, kernels.handles, kernels.functions, choices, owner)

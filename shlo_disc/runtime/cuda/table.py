@@ -26,6 +26,21 @@ class Table(ctypes.Structure):
     ]
 
 
+class XlaDriver(ctypes.Structure):
+    """`ShloXlaDriver` of xla_cuda_handler.cc: the functions, without a stream, and more of them; one GPU's context."""
+
+    _fields_ = [
+        ("cuda", Table),
+        ("stream_context", ctypes.c_void_p),
+        ("enter", ctypes.c_void_p),
+        ("leave", ctypes.c_void_p),
+        ("error_name", ctypes.c_void_p),
+        ("error_text", ctypes.c_void_p),
+        ("create_cublas", ctypes.c_void_p),
+        ("context", ctypes.c_void_p),
+    ]
+
+
 _INT, _POINTER, _UNSIGNED = ctypes.c_int, ctypes.c_void_p, ctypes.c_uint
 _LONG, _ADDRESS, _SIZE = ctypes.c_int64, ctypes.c_uint64, ctypes.c_size_t
 

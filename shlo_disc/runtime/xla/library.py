@@ -1,6 +1,6 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # JAX has no types here; nothing untyped leaves this module.
-"""The library of what XLA calls, and the programs in it: `xla_handler.cc` of the CPU's prelude.
+"""The libraries of what XLA calls, one for each platform, and the programs in them: see device/call/xla_calls.h.
 
 An executable of XLA names a program by a number, and by a random number of this process: an address would be wrong in
 another one. A program at fixed sizes stays loaded as long as a module that JAX lowered, or an executable of XLA, calls
@@ -23,16 +23,14 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from shlo_disc.artifact import Artifact
-from shlo_disc.diagnostics import InternalError
-from shlo_disc.runtime.cpu.executable import CpuExecutable
+from shlo_disc.runtime.executable import Executable
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.library import words
 from shlo_disc.runtime.memory import POOL
-from shlo_disc.runtime.partitions import PartitionedExecutable, Runnable
-from shlo_disc.target_names import HOST
+from shlo_disc.runtime.xla.platform import XlaPlatform, XlaProgram
+from shlo_disc.runtime.xla.programs import brought
 
-TARGET = "shlo_disc_run"  # XLA's name of the handlers
-FILL = "shlo_disc_fill"  # and of the handler that runs a call of this thread, whose results XLA makes
+TARGET = "shlo_disc_run"  # XLA's name of the handlers, on every platform
 
 _DTYPES = {  # XLA_FFI_DataType of what has one byte or more per element, and of bool
     "bool": 1, "int8": 2, "int16": 3, "int32": 4, "int64": 5, "uint8": 6, "uint16": 7, "uint32": 8, "uint64": 9,
@@ -45,19 +43,19 @@ WIDENED = {"int2": "int8", "int4": "int8", "uint2": "uint8", "uint4": "uint8"}
 
 
 class _Type(ctypes.Structure):
-    """`ShloXlaType` of xla_handler.cc."""
+    """`ShloXlaType` of xla_calls.h."""
 
     _fields_ = [("dtype", c_int64), ("rank", c_int64), ("dims", POINTER(c_int64)), ("bytes", c_int64)]
 
 
 class _DonatedBuffer(ctypes.Structure):
-    """`ShloXlaDonation` of xla_handler.cc."""
+    """`ShloXlaDonation` of xla_calls.h."""
 
     _fields_ = [("given", c_int64), ("argument", c_int64), ("result", c_int64)]
 
 
 class _Call(ctypes.Structure):
-    """`ShloXlaCall` of xla_handler.cc."""
+    """`ShloXlaCall` of xla_calls.h."""
 
     _fields_ = [
         ("next", c_void_p),
@@ -71,11 +69,10 @@ class _Call(ctypes.Structure):
         ("addresses", POINTER(c_void_p)),
         ("donations", c_int64),
         ("donated", POINTER(_DonatedBuffer)),
-        ("run", c_void_p),
-        ("runtime", c_void_p),
         ("constants", POINTER(c_void_p)),
         ("symbols", POINTER(c_int64)),
         ("arena_bytes", c_int64),
+        ("program", c_void_p),
     ]
     kept: tuple[object, ...]  # other objects that have to stay alive
 
@@ -97,21 +94,20 @@ class _Key:
 
 
 class XlaLibrary:
-    """The loaded library. All functions may be called from several threads at once."""
+    """The loaded library of a platform. All functions may be called from several threads at once."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, platform: XlaPlatform, path: Path) -> None:
+        self.platform = platform
         self.handle = ctypes.CDLL(str(path))
         self.process = secrets.randbits(63)
         self._lock = threading.Lock()
         self._calls: dict[_Key, _Call] = {}
         self._made = 0
         self.handle.shlo_xla_begin(c_int64(self.process), c_int64(POOL.poisons))
-        for counting in (self.handle.shlo_xla_remove, self.handle.shlo_xla_unused_memory):
-            counting.restype = c_int64
-        self.handle.shlo_xla_default_float_mode.restype = c_int64
+        self.handle.shlo_xla_remove.restype = c_int64
         self._register()
 
-    def lease(self, executable: CpuExecutable, shapes: tuple[tuple[int, ...], ...]) -> Lease:
+    def lease(self, executable: Executable, shapes: tuple[tuple[int, ...], ...]) -> Lease:
         """A program at these shapes of its arguments, as XLA runs it. Shapes are those of a plan that was made."""
         key = _Key(id(executable), shapes)
         with self._lock:
@@ -130,7 +126,8 @@ class XlaLibrary:
 
     @contextmanager
     def default_float_mode(self) -> Generator[None]:
-        """Keep subnormal numbers, which XLA lets the threads that it runs flush to zero."""
+        """Keep subnormal numbers, which XLA lets the threads that it runs flush to zero. For calls of Python alone."""
+        self.handle.shlo_xla_default_float_mode.restype = c_int64
         mode = self.handle.shlo_xla_default_float_mode()
         try:
             yield
@@ -162,6 +159,7 @@ class XlaLibrary:
         """Name the handlers to XLA."""
         import jax  # noqa: PLC0415
 
+        platform = self.platform.registry
         capsule = cast("Callable[[Any], Any]", jax.ffi.pycapsule)
         for place in (self.handle.shlo_xla_state_type, self.handle.shlo_xla_state_info):
             place.restype = c_void_p
@@ -169,28 +167,25 @@ class XlaLibrary:
             "type_id": capsule(c_void_p(self.handle.shlo_xla_state_type())),
             "type_info": capsule(c_void_p(self.handle.shlo_xla_state_info())),
         }
-        jax.ffi.register_ffi_type("shlo_disc_call", cast("Any", state), platform=HOST)
+        jax.ffi.register_ffi_type("shlo_disc_call", cast("Any", state), platform=platform)
         stages = {
             "instantiate": capsule(self.handle.shlo_xla_instantiate),
             "execute": capsule(self.handle.shlo_xla_execute),
         }
-        jax.ffi.register_ffi_target(TARGET, stages, platform=HOST)
-        jax.ffi.register_ffi_target(FILL, capsule(self.handle.shlo_xla_fill), platform=HOST)
+        jax.ffi.register_ffi_target(TARGET, stages, platform=platform)
 
 
 _lock = threading.Lock()
-_libraries: list[XlaLibrary] = []
+_libraries: dict[XlaPlatform, XlaLibrary] = {}
 
 
-def open_library(runnable: Runnable) -> XlaLibrary:
-    """The library of this process. It is loaded once, whichever compiler built it."""
+def open_library(program: XlaProgram) -> XlaLibrary:
+    """The library of this process for the platform of a program. It is loaded once, whichever compiler built it."""
     with _lock:
-        if not _libraries:
-            executable = runnable.parts[0] if isinstance(runnable, PartitionedExecutable) else runnable
-            if not isinstance(executable, CpuExecutable) or executable.xla_handler is None:
-                raise InternalError("found a program without a compiler, expected one that `build` made")
-            _libraries.append(XlaLibrary(executable.xla_handler(_interface())))
-        return _libraries[0]
+        found = _libraries.get(program.platform)
+        if found is None:
+            found = _libraries[program.platform] = XlaLibrary(program.platform, program.handlers(_interface()))
+        return found
 
 
 @cache
@@ -207,23 +202,21 @@ def unsupported(artifact: Artifact) -> str | None:
     return next((one.dtype for one in every if WIDENED.get(one.dtype, one.dtype) not in _DTYPES), None)
 
 
-def _new_call(number: int, executable: CpuExecutable, shapes: Sequence[tuple[int, ...]]) -> _Call:
-    artifact, binding, native = executable.artifact, executable.binding, executable.native
-    if native is None:
-        raise InternalError("found a program that Python runs, expected one that C runs")
-    plan, places = executable.planned(shapes), binding.binder.places
+def _new_call(number: int, executable: Executable, shapes: Sequence[tuple[int, ...]]) -> _Call:
+    artifact, sized = executable.artifact, executable.for_xla.at(shapes)
+    places = brought(executable)
     names = [*[artifact.arguments[k].dtype for k in places], *[result.dtype for result in artifact.results]]
-    types = [_type(*one) for one in zip(names, (*shapes, *plan.shapes), strict=True)]
+    types = [_type(*one) for one in zip(names, (*shapes, *sized.shapes), strict=True)]
     donated = [
         _DonatedBuffer(places.index(one.argument), one.argument, -1 if one.result is None else one.result)
         for one in artifact.donations
     ]
     call = _Call(
         None, number, 0, len(places), len(artifact.results), (_Type * max(1, len(types)))(*types), words(places),
-        len(binding.addresses), binding.addresses, len(donated), (_DonatedBuffer * max(1, len(donated)))(*donated),
-        native.run, executable.runtime.address, native.constants, plan.symbols, plan.arena_bytes,
+        len(sized.addresses), sized.addresses, len(donated), (_DonatedBuffer * max(1, len(donated)))(*donated),
+        sized.constants, sized.symbols, sized.arena_bytes, ctypes.addressof(sized.program),
     )  # fmt: skip
-    call.kept = (executable, binding, native, plan)
+    call.kept = (executable, sized)
     return call
 
 

@@ -15,12 +15,11 @@ import numpy as np
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
 from shlo_disc.runtime.arguments import check_count, check_type, conform_one
-from shlo_disc.runtime.cpu.executable import CpuExecutable
+from shlo_disc.runtime.executable import Executable
 from shlo_disc.runtime.interop import dtype_of, kind_of, to_jax
-from shlo_disc.runtime.partitions import Runnable
+from shlo_disc.runtime.partitions import PartitionedExecutable, Runnable
 from shlo_disc.runtime.xla.library import TARGET, WIDENED, open_library, unsupported
-from shlo_disc.runtime.xla.programs import refuse_device, result_shapes, why_python
-from shlo_disc.target_names import HOST
+from shlo_disc.runtime.xla.programs import brought, refuse, refuse_platforms, result_shapes, why_python
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +45,16 @@ def call_in_trace(runnable: Runnable, flat_arrays: Sequence[Any]) -> list[Any]:
     Raises:
         RuntimeShapeError: a size breaks a constraint.
         ArgumentTypeError: the number of arrays, a dtype or a rank is not the program's.
-        ShloDiscError: the program cannot be called by XLA on the CPU.
+        ShloDiscError: the program cannot be called by XLA.
     """
     artifact = runnable.artifact
-    refuse_device(runnable)
+    refuse(runnable)
     if (name := unsupported(artifact)) is not None:
         raise ShloDiscError(
             f"{artifact.name}: found arrays of {name} inside a function that JAX traces: XLA packs them"
         )
     check_count(artifact, flat_arrays, runnable.bound)
-    places = [k for k in range(len(artifact.arguments)) if k not in runnable.bound]
-    arrays = [_array(artifact, k, one) for k, one in zip(places, flat_arrays, strict=True)]
+    arrays = [_array(artifact, k, one) for k, one in zip(brought(runnable), flat_arrays, strict=True)]
     return list(_primitive().bind(*vary_alike(arrays), callee=_Callee(runnable)))
 
 
@@ -127,7 +125,7 @@ def _primitive() -> Any:
     made.multiple_results = True
     made.def_impl(_run)
     made.def_abstract_eval(_result_types)
-    mlir.register_lowering(made, _lower, platform=HOST)
+    mlir.register_lowering(made, _lower)
     ad.primitive_jvps[made] = _refuse_gradient
     ad.primitive_transposes[made] = _refuse_gradient
     batching.primitive_batchers[made] = _refuse_batch
@@ -136,14 +134,25 @@ def _primitive() -> Any:
 
 def _run(*arrays: Any, callee: _Callee) -> Sequence[Any]:
     """Call the program now."""
-    found = callee.runnable.mirror(arrays)
-    return [one if kind_of(one) == "jax" else to_jax([np.asarray(one)])[0] for one in found]
+    return [_of_jax(one) for one in callee.runnable.mirror(arrays)]
+
+
+def _of_jax(array: Any) -> Any:
+    """A result as an array of JAX: bound arguments may be of other libraries, and results as they are."""
+    import jax  # noqa: PLC0415
+
+    match kind_of(array):
+        case "jax":
+            return array
+        case "dlpack":
+            return jax.dlpack.from_dlpack(array)
+        case _:
+            return to_jax([np.asarray(array)])[0]
 
 
 def _result_types(*given: Any, callee: _Callee) -> Sequence[Any]:
     artifact = callee.runnable.artifact
-    places = [k for k in range(len(artifact.arguments)) if k not in callee.runnable.bound]
-    for number, one in zip(places, given, strict=True):
+    for number, one in zip(brought(callee.runnable), given, strict=True):
         _check(artifact, number, one)
     shapes = result_shapes(callee.runnable, [tuple(one.shape) for one in given])
     found = zip(shapes, artifact.results, strict=True)
@@ -152,16 +161,17 @@ def _result_types(*given: Any, callee: _Callee) -> Sequence[Any]:
 
 def _lower(ctx: Any, *operands: Any, callee: _Callee) -> Sequence[Any]:
     runnable = callee.runnable
-    if not isinstance(runnable, CpuExecutable) or why_python(runnable) is not None:
+    refuse_platforms(runnable, ctx.platforms or ctx.module_context.platforms)
+    if isinstance(runnable, PartitionedExecutable) or why_python(runnable) is not None:
         return _lower_to_python(ctx, operands, runnable)
     return _lower_to_xla(ctx, operands, runnable)
 
 
-def _lower_to_xla(ctx: Any, operands: Sequence[Any], executable: CpuExecutable) -> Sequence[Any]:
+def _lower_to_xla(ctx: Any, operands: Sequence[Any], executable: Executable) -> Sequence[Any]:
     import jax  # noqa: PLC0415
 
     shapes = tuple([tuple(one.shape) for one in ctx.avals_in])
-    lease = open_library(executable).lease(executable, shapes)
+    lease = open_library(executable.for_xla).lease(executable, shapes)
     ctx.module_context.add_keepalive(lease)
     widened = ctx.replace(avals_in=[*map(_widened, ctx.avals_in)], avals_out=[*map(_widened, ctx.avals_out)])
     aliases = _aliases(executable, widened)
@@ -187,9 +197,9 @@ def _converted(ctx: Any, value: Any, found: Any, wanted: Any) -> Any:
     return rule(ctx.replace(avals_in=[found], avals_out=[wanted]), value)[0]
 
 
-def _aliases(executable: CpuExecutable, ctx: Any) -> dict[int, int]:
+def _aliases(executable: Executable, ctx: Any) -> dict[int, int]:
     """Which operand may lie in the memory of which result: others are copied there, see `take_donated`."""
-    places, found = executable.binding.binder.places, dict[int, int]()
+    places, found = brought(executable), dict[int, int]()
     for one in executable.artifact.donations:
         number = places.index(one.argument)
         if one.result is None:
@@ -204,7 +214,8 @@ def _lower_to_python(ctx: Any, operands: Sequence[Any], runnable: Runnable) -> S
     import jax  # noqa: PLC0415
     from jax.interpreters import mlir  # noqa: PLC0415
 
-    types, library = [jax.ShapeDtypeStruct(one.shape, one.dtype) for one in ctx.avals_out], open_library(runnable)
+    types = [jax.ShapeDtypeStruct(one.shape, one.dtype) for one in ctx.avals_out]
+    library = open_library(runnable.for_xla)
 
     def run(*arrays: Any) -> tuple[Any, ...]:
         with library.default_float_mode():

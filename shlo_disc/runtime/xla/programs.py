@@ -9,40 +9,58 @@ from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import RuntimeShapeError, ShloDiscError
 from shlo_disc.runtime.arguments import check_sizes, show_shape
 from shlo_disc.runtime.checks import broken, holds
-from shlo_disc.runtime.cpu.executable import CpuExecutable
-from shlo_disc.runtime.partitions import Runnable
+from shlo_disc.runtime.executable import Executable
+from shlo_disc.runtime.partitions import PartitionedExecutable, Runnable
 from shlo_disc.runtime.steps import host_calls
 from shlo_disc.runtime.symbols import Symbols
+from shlo_disc.runtime.xla.platform import Shape
 from shlo_disc.size_expr import evaluate
+from shlo_disc.target_names import HOST
 
-Shape = tuple[int, ...]
+
+def brought(runnable: Runnable) -> list[int]:
+    """The numbers of the arguments that a call brings: of those that are not bound."""
+    return [k for k in range(len(runnable.artifact.arguments)) if k not in runnable.bound]
 
 
 def why_python(runnable: Runnable) -> str | None:
-    """Why calls inside of a traced function go through Python; None if XLA makes them alone."""
-    if not isinstance(runnable, CpuExecutable):
+    """Why XLA cannot make calls inside of a traced function alone; None if it can."""
+    if isinstance(runnable, PartitionedExecutable):
         return "the program runs in partitions, as the sizes of some arrays become known during a call"
     if not _knows_sizes(runnable):
         return "elements of arguments are sizes"
     if host_calls(runnable.artifact.steps):
         return "the program calls functions of Python"
-    if runnable.native is None:
-        return "Python runs the program step by step, or traces its calls"
-    return None
+    return runnable.for_xla.refusal
 
 
 def trace_notes(runnable: Runnable) -> tuple[str, ...]:
     """What a user should know about calls inside of functions that JAX traces."""
-    why = why_python(runnable) if runnable.is_on_host else None
-    return () if why is None else (f"inside of jax.jit calls go through Python (jax.pure_callback): {why}",)
+    if (why := why_python(runnable)) is None:
+        return ()
+    if runnable.for_xla.platform.calls_python:
+        return (f"inside of jax.jit calls go through Python (jax.pure_callback): {why}",)
+    return (f"inside of jax.jit calls are refused: {why}",)
 
 
-def refuse_device(runnable: Runnable) -> None:
-    """Refuse a program that does not compute in the host's memory."""
-    if not runnable.is_on_host:
+def refuse(runnable: Runnable) -> None:
+    """Refuse a program that neither XLA nor Python can run inside of a function that JAX traces."""
+    if not runnable.for_xla.platform.calls_python and (why := why_python(runnable)) is not None:
         raise ShloDiscError(
-            f"found a program for {runnable.artifact.device!r} inside a function that JAX traces, expected one for the "
-            "CPU\n  help: call it outside of jax.jit, or compile it for the CPU"
+            f"found a program for {runnable.artifact.device!r} inside a function that JAX traces, expected one that "
+            f"XLA can run alone: {why}\n  help: call it outside of jax.jit, or compile it for {HOST!r}, where Python "
+            "makes such calls"
+        )
+
+
+def refuse_platforms(runnable: Runnable, platforms: Sequence[str]) -> None:
+    """Refuse a program in a function that JAX compiles for other platforms than the program's."""
+    if others := [one for one in platforms if one != runnable.for_xla.platform.name]:
+        device, found = runnable.artifact.device, " and ".join(map(repr, others))
+        raise ShloDiscError(
+            f"found a program for {device!r} inside a function that JAX compiles for {found}, expected one device for "
+            "both\n  help: compile the program for that device, or run the function under "
+            f"jax.default_device(jax.devices({runnable.for_xla.platform.name!r})[0])"
         )
 
 
@@ -51,11 +69,10 @@ def result_shapes(runnable: Runnable, shapes: Sequence[Shape]) -> tuple[Shape, .
 
     Raises `RuntimeShapeError` for sizes that no call may have, and `ShloDiscError` if a size of a result is data.
     """
-    if isinstance(runnable, CpuExecutable) and _knows_sizes(runnable):
-        return runnable.planned(shapes).shapes
+    if not isinstance(runnable, PartitionedExecutable) and _knows_sizes(runnable):
+        return runnable.for_xla.result_shapes(shapes)
     artifact, bound = runnable.artifact, runnable.bound
-    places = [k for k in range(len(artifact.arguments)) if k not in bound]
-    every = {**bound, **dict(zip(places, shapes, strict=True))}
+    every = {**bound, **dict(zip(brought(runnable), shapes, strict=True))}
     check_sizes(artifact, every, bound)
     symbols = _known(artifact, every)
     for check in artifact.checks:
@@ -86,7 +103,7 @@ def _result_shape(artifact: Artifact, number: int, symbols: Symbols) -> Shape:
         ) from error
 
 
-def _knows_sizes(executable: CpuExecutable) -> bool:
+def _knows_sizes(executable: Executable) -> bool:
     """Whether all sizes follow from the shapes of a call's arrays, and from what is bound."""
     return all(size.argument in executable.bound for size in executable.artifact.unbacked_sizes)
 

@@ -209,6 +209,9 @@ class StubDevice(HostMemoryDevice):
         self.tables += 1
         return ctypes.addressof(self._table)
 
+    def xla_driver(self) -> cuda_table.XlaDriver:
+        raise AssertionError("the emulator stands for the GPU of XLA")
+
     def allocate(self, size: int) -> Block:
         """The free memory of this size with the lowest address: who comes again gets the same."""
         self.allocated.append(size)

@@ -95,6 +95,7 @@ def test_calls_leave_no_memory() -> None:
     run = program(CHAIN)
     traced = jax.jit(lambda a: run.as_jax()(a, W)[0])
     unused = library().handle.shlo_xla_unused_memory
+    unused.restype = ctypes.c_int64
     for size, turns in ((300, 1000), (5000, 20)):
         a = normal(size, size, 64)
         wanted = run(a, W)[0]
@@ -174,7 +175,7 @@ def test_the_handler_of_each_compiler(compiler: str, tmp_path: Path) -> None:
     header = Path(jax.ffi.include_dir()) / "xla" / "ffi" / "api" / "c_api.h"
     for optimize in (0, 3):
         builder = Builder(find_compiler(compiler, 60), optimize, open_cache(tmp_path))
-        handle = ctypes.CDLL(str(builder.xla_handler(header.read_text())))
+        handle = ctypes.CDLL(str(builder.xla_handlers("call/xla_handler.cc", header.read_text())))
         assert all(handle[name] for name in XLA_FUNCTIONS)
 
 

@@ -14,11 +14,8 @@ import pytest
 
 import shlo_disc
 from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError, ShloDiscError
-from shlo_disc.pipeline import compile_for
-from shlo_disc.runtime.cuda.backend import CudaBackend
 from shlo_disc.runtime.xla.library import TARGET
 from shlo_disc.runtime.xla.primitive import call_in_trace
-from tests.emulator.device import EmulatedDevice
 from tests.runtime.xla.texts import FAST, PIECE, SUM, TWO, library, normal, program
 
 X = normal(0, 5)
@@ -99,12 +96,6 @@ def test_results_whose_size_is_data() -> None:
     told = refused(ShloDiscError, program(PIECE).as_jax(), X, *numbers)
     assert "result 0 has the shape" in told
     assert "becomes known only during the call" in told
-
-
-def test_programs_for_a_gpu() -> None:
-    run = compile_for(CudaBackend(EmulatedDevice()), TWO, FAST)
-    told = refused(ShloDiscError, run.as_jax(), X, X)
-    assert "found a program for 'cuda' inside a function that JAX traces, expected one for the CPU" in told
 
 
 def custom_call(x: Any, **attributes: Any) -> Any:

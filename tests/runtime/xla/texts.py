@@ -121,7 +121,7 @@ def library() -> XlaLibrary:
     """What XLA calls, loaded."""
     executable = program(TWO).executable
     assert isinstance(executable, CpuExecutable)
-    return open_library(executable)
+    return open_library(executable.for_xla)
 
 
 def normal(seed: int, *shape: int) -> Any:
