@@ -87,7 +87,7 @@ class Compiled:
         return None if entry is None else _served(entry, self._signature, donated)
 
     def as_jax(self) -> Callable[..., Any]:
-        """The program as a function to call inside of `jax.jit`, `jax.lax.scan` and others, on the CPU.
+        """The program as a function to call inside of `jax.jit`, `jax.lax.scan` and others, on its device.
 
         There a call is one custom call of XLA, without Python: see docs/how-to/inside-jax.md. Outside of a traced
         function it is a call of the program. It cannot be differentiated.

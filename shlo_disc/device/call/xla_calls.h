@@ -1,6 +1,6 @@
-// What the handlers of XLA's custom calls have in common on all platforms: the table of compiled programs, what XLA asks
-// and is told, and the order of a run. Handlers get XLA's buffers and run on XLA's threads, several at once, without
-// Python and without its lock. Compiled behind the text of XLA's own header, xla/ffi/api/c_api.h; see
+// What the handlers of XLA's custom calls have in common on all platforms: the table of compiled programs, what XLA
+// asks and is told, and the order of a run. Handlers get XLA's buffers and run on XLA's threads, several at once,
+// without Python and without its lock. Compiled behind the text of XLA's own header, xla/ffi/api/c_api.h; see
 // runtime/xla/library.py. Each platform has a library of its own, with a `Run` (see `execute`).
 #pragma once
 
@@ -92,7 +92,8 @@ XLA_FFI_TypeInfo state_info = {XLA_FFI_TypeInfo_STRUCT_SIZE, nullptr, release};
 // XLA records in a graph would leave the addresses of temporaries there, which belong to others when the graph runs.
 bool is_question(XLA_FFI_CallFrame* frame) {
   XLA_FFI_Extension_Base* extension = frame->extension_start;
-  if (extension == nullptr || extension->type != XLA_FFI_Extension_Metadata) return false;
+  while (extension != nullptr && extension->type != XLA_FFI_Extension_Metadata) extension = extension->next;
+  if (extension == nullptr) return false;
   XLA_FFI_Metadata* metadata = reinterpret_cast<XLA_FFI_Metadata_Extension*>(extension)->metadata;
   metadata->api_version.major_version = XLA_FFI_API_MAJOR;
   metadata->api_version.minor_version = XLA_FFI_API_MINOR;

@@ -1,6 +1,6 @@
-// What XLA runs on a GPU where a JAX function calls a compiled program; see xla_calls.h. It queues the program's commands
-// on XLA's stream. Temporaries are XLA's memory, which XLA takes back when the handler returns: in the order of the
-// stream, as it does with that of its own handlers.
+// What XLA runs on a GPU where a JAX function calls a compiled program; see xla_calls.h. It queues the program's
+// commands on XLA's stream. Temporaries are XLA's memory, which goes back when the handler returns: in the order of the
+// stream, as that of XLA's own handlers does.
 #include <stdlib.h>
 
 #include "call/driver.h"
@@ -36,7 +36,7 @@ struct ShloXlaCudaProgram {
 
 namespace {
 
-constexpr uintptr_t kAligned = 16;     // bytes that one vectorized access moves
+constexpr uintptr_t kAligned = 16;     // bytes that one vectorized access moves; XLA refuses to promise more
 constexpr int kOutOfMemory = 2;        // CUDA_ERROR_OUT_OF_MEMORY
 constexpr int kCublasError = 0x10000;  // added to the status of cuBLAS; see driver.h
 constexpr int kCublasFull = 3;         // CUBLAS_STATUS_ALLOC_FAILED
@@ -126,8 +126,8 @@ struct CudaRun {
   XLA_FFI_Error* take(const char* what, int64_t bytes, char** memory) {
     *memory = program->nowhere;
     if (bytes == 0) return nullptr;
-    XLA_FFI_DeviceMemory_Allocate_Args args = {
-        XLA_FFI_DeviceMemory_Allocate_Args_STRUCT_SIZE, nullptr, frame->ctx, static_cast<size_t>(bytes), 256, nullptr};
+    XLA_FFI_DeviceMemory_Allocate_Args args = {XLA_FFI_DeviceMemory_Allocate_Args_STRUCT_SIZE, nullptr, frame->ctx,
+                                               static_cast<size_t>(bytes), kAligned, nullptr};
     if (XLA_FFI_Error* error = frame->api->XLA_FFI_DeviceMemory_Allocate(&args)) {
       XLA_FFI_Error_GetMessage_Args told = {XLA_FFI_Error_GetMessage_Args_STRUCT_SIZE, nullptr, error, nullptr};
       frame->api->XLA_FFI_Error_GetMessage(&told);

@@ -46,6 +46,7 @@ struct Error {
 };
 
 constexpr int kMost = 16;  // buffers of a call, and threads
+constexpr size_t kMostAligned = 16;  // XLA's allocator (ffi_api.cc) refuses to align memory more
 constexpr int kOtherStream = 400;  // CUDA_ERROR_INVALID_HANDLE
 
 int64_t errors;  // that nobody has destroyed
@@ -66,7 +67,9 @@ GpuStream* of(XLA_FFI_ExecutionContext* context) { return reinterpret_cast<GpuSt
 
 XLA_FFI_Error* create(XLA_FFI_Error_Create_Args* args) { return error_with(args->errc, args->message); }
 
-void get_message(XLA_FFI_Error_GetMessage_Args* args) { args->message = reinterpret_cast<Error*>(args->error)->message; }
+void get_message(XLA_FFI_Error_GetMessage_Args* args) {
+  args->message = reinterpret_cast<Error*>(args->error)->message;
+}
 
 void destroy(XLA_FFI_Error_Destroy_Args* args) {
   __atomic_fetch_sub(&errors, 1, __ATOMIC_RELAXED);
@@ -91,14 +94,16 @@ XLA_FFI_Error* get_stream(XLA_FFI_Stream_Get_Args* args) {
 XLA_FFI_Error* allocate(XLA_FFI_DeviceMemory_Allocate_Args* args) {
   GpuStream* it = of(args->ctx);
   if (it->has_no_memory) return error_with(XLA_FFI_Error_Code_RESOURCE_EXHAUSTED, "the allocator is empty");
-  if (args->size == 0 || args->alignment > 256) return error_with(XLA_FFI_Error_Code_INVALID_ARGUMENT, "a strange size");
-  args->data = emu_allocate(args->size);
+  if (args->size == 0) return error_with(XLA_FFI_Error_Code_INVALID_ARGUMENT, "no bytes are asked for");
+  if (args->alignment > kMostAligned || (args->alignment & (args->alignment - 1)) != 0)
+    return error_with(XLA_FFI_Error_Code_INVALID_ARGUMENT, "Unsupported alignment");
+  args->data = static_cast<char*>(emu_allocate(args->size + kMostAligned)) + kMostAligned;  // no more than it promises
   it->allocations++, it->bytes += static_cast<int64_t>(args->size), it->in_use += static_cast<int64_t>(args->size);
   return nullptr;
 }
 
 XLA_FFI_Error* give_back(XLA_FFI_DeviceMemory_Free_Args* args) {
-  emu_free(args->data);
+  emu_free(static_cast<char*>(args->data) - kMostAligned);
   of(args->ctx)->in_use -= static_cast<int64_t>(args->size);
   return nullptr;
 }

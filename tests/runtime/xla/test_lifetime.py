@@ -175,8 +175,9 @@ def test_the_handler_of_each_compiler(compiler: str, tmp_path: Path) -> None:
     header = Path(jax.ffi.include_dir()) / "xla" / "ffi" / "api" / "c_api.h"
     for optimize in (0, 3):
         builder = Builder(find_compiler(compiler, 60), optimize, open_cache(tmp_path))
-        handle = ctypes.CDLL(str(builder.xla_handlers("call/xla_handler.cc", header.read_text())))
-        assert all(handle[name] for name in XLA_FUNCTIONS)
+        for name in ("xla_handler.cc", "xla_cuda_handler.cc"):
+            handle = ctypes.CDLL(str(builder.xla_handlers(f"call/{name}", header.read_text())))
+            assert all(handle[function] for function in XLA_FUNCTIONS)
 
 
 def test_the_end_of_a_process() -> None:
