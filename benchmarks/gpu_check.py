@@ -32,6 +32,7 @@ LIMITS: Mapping[str, int] = {  # seconds
     "models": 80,
     "corpus_models": 75,
     "overhead": 20,
+    "inside_jax": 150,
     "variants": 420,
     "attention_peers": 60,
     "sanitizer": 170,
