@@ -27,6 +27,7 @@ Array = NDArray[Any]
 SOURCE = Path(__file__).with_name("gpu_of_xla.cc")
 TYPES = {"float32": 11, "int32": 4, "float16": 10}  # XLA_FFI_DataType
 NO_MEMORY, INTERNAL, OTHER_GPU = 8, 13, 9  # XLA_FFI_Error_Code
+_FOLDER = tempfile.TemporaryDirectory()  # removed when the process ends
 _CALL = re.compile(r"custom_call @shlo_disc_run\(.*?call = (\d+) : i64.*?process = (\d+) : i64", re.DOTALL)
 
 
@@ -61,7 +62,7 @@ def _stand_in(*, holds_lock: bool = False) -> ctypes.CDLL:
     if holds_lock:
         return ctypes.PyDLL(_stand_in()._name)  # noqa: SLF001  (the path)
     emulator_library()  # it calls the emulator
-    folder = Path(tempfile.mkdtemp())
+    folder = Path(_FOLDER.name)
     header = (Path(jax.ffi.include_dir()) / "xla" / "ffi" / "api" / "c_api.h").read_text()
     (folder / "gpu.cc").write_text(f"{header}\n{SOURCE.read_text()}")
     flags = ["-O1", "-std=c++17", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror", f"-I{headers.ROOT}"]
