@@ -13,6 +13,7 @@ from shlo_disc.jit.jax_modules import jax_module
 from shlo_disc.jit.tracing import is_tracing
 from shlo_disc.legalize.rules_custom_calls import DYNAMIC_FFT
 from shlo_disc.target_names import target_names
+from shlo_disc.targets import target_named
 
 _Rule = Callable[..., Any]
 
@@ -22,7 +23,7 @@ def lower_dynamic_transforms() -> None:
     """Let JAX lower them where this package traces; JAX has no public way to extend a rule."""
     transform = jax_module("jax._src.lax.fft")
     mlir = jax_module("jax._src.interpreters.mlir")
-    for platform in (None, *target_names()):
+    for platform in (None, *{target_named(name).platform for name in target_names()}):
         specific = mlir._platform_specific_lowerings.get(platform, {}).get(transform.fft_p)  # noqa: SLF001
         rule = transform._fft_lowering if specific is None else specific.rule  # noqa: SLF001
         mlir.register_lowering(transform.fft_p, _extended(rule), platform=platform)
