@@ -24,9 +24,9 @@ from shlo_disc.expr.dim import Dim, as_dim, symbol
 from shlo_disc.expr.dim import Sym as Symbol
 from shlo_disc.jit.abstraction import Shapes, Sizes
 from shlo_disc.jit.leaves import LeafType
-from shlo_disc.jit.replay import Formulas, replay
+from shlo_disc.jit.replay import PlaceFormulas, replay
 from shlo_disc.jit.size_formulas import SizeFormula, fit
-from shlo_disc.jit.trace_template import Body, NotReadable, Reading, ValuePlace, places, read
+from shlo_disc.jit.trace_template import NotReadable, Reading, TracedBody, ValuePlace, places, read
 from shlo_disc.jit.tracing import sizes_in_scope
 
 _MOST_SYMBOLS = 6
@@ -40,8 +40,8 @@ class Generalization:
     """What traces at all sizes of `symbols` have in common. `given` are the changing values that are arguments."""
 
     symbols: tuple[Symbol, ...]
-    template: Body
-    formulas: Formulas
+    template: TracedBody
+    formulas: PlaceFormulas
     given: tuple[ValuePlace, ...]
 
     @property
@@ -192,7 +192,7 @@ def _explained(
     if any(one is None for one in sizes):
         return None
     parts = frozenset[int]().union(*[one.parts for one in readings])
-    found = Formulas([one for one in sizes if one is not None], first.values, changing, parts)
+    found = PlaceFormulas([one for one in sizes if one is not None], first.values, changing, parts)
     given = tuple([places_of_values[number] for number, one in changing.items() if one is None])
     return Generalization(symbols, first.template, found, given)
 

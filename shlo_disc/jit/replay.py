@@ -17,12 +17,12 @@ from shlo_disc.jit.primitives import prefix
 from shlo_disc.jit.size_formulas import SizeFormula
 from shlo_disc.jit.trace_template import (
     ArgumentType,
-    Body,
     Equation,
     Fixed,
     Node,
     Record,
     SizePlace,
+    TracedBody,
     Use,
     ValuePlace,
     places,
@@ -40,7 +40,7 @@ class NotReplayable(Exception):  # noqa: N818  a condition, not an error of the 
 
 
 @dataclass(frozen=True)
-class Formulas:
+class PlaceFormulas:
     """What stands in the places of a template: a formula for each size; for each value the value, or how it changes.
 
     A value that changes is a formula of the sizes (numbers), or is given as an argument (None). `parts` are the uses of
@@ -53,7 +53,7 @@ class Formulas:
     parts: frozenset[int]
 
 
-def replay(template: Body, formulas: Formulas, symbols: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
+def replay(template: TracedBody, formulas: PlaceFormulas, symbols: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
     """Trace a template on arrays. Those of the values that change follow the function's own; `symbols` are JAX's sizes.
 
     Raises `NotReplayable`, and whatever JAX raises for sizes that it cannot compare.
@@ -65,10 +65,10 @@ def replay(template: Body, formulas: Formulas, symbols: Sequence[Any], arrays: S
 
 
 class _Replay:
-    def __init__(self, formulas: Formulas, symbols: Sequence[Any], hidden: Mapping[int, Any]) -> None:
+    def __init__(self, formulas: PlaceFormulas, symbols: Sequence[Any], hidden: Mapping[int, Any]) -> None:
         self._formulas, self._symbols, self._hidden = formulas, symbols, hidden
 
-    def body(self, body: Body, arguments: Sequence[Any], constants: Sequence[Any] | None = None) -> list[Any]:
+    def body(self, body: TracedBody, arguments: Sequence[Any], constants: Sequence[Any] | None = None) -> list[Any]:
         """The results of a jaxpr. `constants` are those of one that is not closed."""
         if constants is None:
             constants = [self._value(one) for one in body.constants if isinstance(one, ValuePlace)]
@@ -89,7 +89,7 @@ class _Replay:
     def _equation(self, one: Equation, operands: Sequence[Any]) -> list[Any]:
         eqn, parameters = one.original, dict(one.parameters)
         if (inner := parameters.get(_INLINED.get(one.primitive, ""))) is not None:
-            assert isinstance(inner, Body)
+            assert isinstance(inner, TracedBody)
             count = len(inner.constants) if inner.constants and isinstance(inner.constants[0], ArgumentType) else 0
             return self.body(inner, operands[count:], operands[:count] if count else None)
         changed = {name: self._node(node) for name, node in parameters.items() if not self._is_fixed(node)}
@@ -123,7 +123,7 @@ class _Replay:
 
     def _node(self, node: Node) -> Any:
         match node:
-            case Record() | Body() if self._is_fixed(node):
+            case Record() | TracedBody() if self._is_fixed(node):
                 return node.original
             case SizePlace():
                 return self._size(node)
@@ -131,12 +131,12 @@ class _Replay:
                 return self._value(node)
             case Record():
                 return _rebuilt(node, [self._node(one) for one in node.parts])
-            case Body():
+            case TracedBody():
                 return self._traced(node)
             case Fixed():
                 return node.original
 
-    def _traced(self, body: Body) -> Any:
+    def _traced(self, body: TracedBody) -> Any:
         """A jaxpr that is the parameter of an equation, with symbolic sizes."""
         jax = jax_module()
 

@@ -17,8 +17,8 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from shlo_disc.jit.jax_modules import jax_module, without_mesh
-from shlo_disc.runtime.cpu.executable import CpuExecutable
 from shlo_disc.runtime.entry import Entry, Maker
+from shlo_disc.runtime.executable import Executable
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.xla.library import WIDENED, XlaLibrary, open_library, unsupported
 
@@ -32,7 +32,7 @@ _MOST_BYTES = 1 << 16  # of a result, in the mean
 _MOST_MAKERS = 64  # of a program
 
 
-def let_xla_make_results(executable: CpuExecutable, entry: Entry, weak: Sequence[bool]) -> None:
+def let_xla_make_results(executable: Executable, entry: Entry, weak: Sequence[bool]) -> None:
     """Let XLA make the results of calls that often return many; `weak`: which of them have a weak type."""
     artifact = executable.artifact
     names = [one.dtype for one in artifact.results]
@@ -40,16 +40,21 @@ def let_xla_make_results(executable: CpuExecutable, entry: Entry, weak: Sequence
         return
     if unsupported(artifact) is not None or WIDENED.keys() & set(names):
         return
-    found = weakref.ref(executable)
+    found, its_entry = weakref.ref(executable), weakref.ref(entry)  # which keeps what prepares
     numbers = itertools.count()
 
     def prepare(shapes: Shapes) -> Maker | None:
-        program = found()
+        program, entry = found(), its_entry()
         bytes_ = sum(math.prod(one) * dtype_of(name).itemsize for one, name in zip(shapes, names, strict=True))
-        if program is None or not 0 < bytes_ <= _MOST_BYTES * len(shapes) or next(numbers) >= _MOST_MAKERS:
+        if (
+            program is None
+            or entry is None
+            or not 0 < bytes_ <= _MOST_BYTES * len(shapes)
+            or next(numbers) >= _MOST_MAKERS
+        ):
             return None
         try:
-            maker = new_maker(program, shapes)
+            maker = new_maker(program, entry, shapes)
             if entry.makes(maker, len(shapes)):
                 return maker
             why = "it does not run the call in the thread that calls it"
@@ -63,16 +68,15 @@ def let_xla_make_results(executable: CpuExecutable, entry: Entry, weak: Sequence
     entry.make_results_by(prepare)
 
 
-def new_maker(executable: CpuExecutable, shapes: Shapes) -> Maker:
+def new_maker(executable: Executable, entry: Entry, shapes: Shapes) -> Maker:
     """A function by which XLA makes arrays of these shapes, while it runs a call of the thread that calls it."""
     jax = jax_module()
 
     library = open_library(executable.for_xla)
     _register(library)
-    begin = ctypes.cast(library.handle.shlo_xla_begin_filling, ctypes.c_void_p)
-    executable.runtime.library.shlo_know_filling(begin)
+    entry.know_filling(ctypes.cast(library.handle.shlo_xla_begin_filling, ctypes.c_void_p))
     results = zip(shapes, executable.artifact.results, strict=True)
-    device = jax.local_devices(backend="cpu")[0]
+    device = jax.local_devices(backend=library.platform.name)[0]
 
     def make() -> tuple[Any, ...]:
         return tuple(jax.ffi.ffi_call(_FILL, types)())

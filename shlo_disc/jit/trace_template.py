@@ -97,7 +97,7 @@ class Equation:
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class TracedBody:
     """A jaxpr. Its variables are the constants, the arguments, and the results of its equations, in this order."""
 
     constants: tuple[ValuePlace | ArgumentType, ...]  # types, if it is not closed
@@ -107,14 +107,14 @@ class Body:
     original: Any = field(compare=False)
 
 
-Node: TypeAlias = "SizePlace | ValuePlace | Fixed | Record | Body"
+Node: TypeAlias = "SizePlace | ValuePlace | Fixed | Record | TracedBody"
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """A trace: its template, and what stands in the places. `parts` are the uses of less than a whole array."""
 
-    template: Body
+    template: TracedBody
     sizes: tuple[int, ...]
     values: tuple[Any, ...]
     parts: frozenset[int]
@@ -146,7 +146,7 @@ def places(node: Node | Use) -> Iterator[SizePlace | ValuePlace]:
         case Record():
             for part in node.parts:
                 yield from places(part)
-        case Body():
+        case TracedBody():
             for one in (*node.constants, *node.arguments):
                 yield from places(one) if isinstance(one, ValuePlace) else one.shape
             for equation in node.equations:
@@ -170,10 +170,10 @@ class _Reader:
         self.sizes, self.values, self.parts = list[int](), list[Any](), list[int]()
         self._uses = 0
 
-    def closed(self, jaxpr: Any) -> Body:
+    def closed(self, jaxpr: Any) -> TracedBody:
         return self._body(jaxpr.jaxpr, tuple(map(self._value, jaxpr.consts)), jaxpr)
 
-    def _body(self, jaxpr: Any, constants: tuple[ValuePlace | ArgumentType, ...], original: Any) -> Body:
+    def _body(self, jaxpr: Any, constants: tuple[ValuePlace | ArgumentType, ...], original: Any) -> TracedBody:
         arguments = tuple([self._type(one.aval) for one in jaxpr.invars])
         given = [*jaxpr.constvars, *jaxpr.invars]
         known = {one: _Prefix(number, _shape(one)) for number, one in enumerate(given)}
@@ -191,7 +191,7 @@ class _Reader:
                 known[one] = _Prefix(count, _shape(one))
                 count += 1
         results = tuple([self._operand(one, known) for one in jaxpr.outvars])
-        return Body(constants, arguments, tuple(equations), results, original)
+        return TracedBody(constants, arguments, tuple(equations), results, original)
 
     def _operand(self, one: Any, known: Mapping[Any, _Prefix]) -> ValuePlace | Use:
         if hasattr(one, "val"):

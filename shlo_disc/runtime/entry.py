@@ -272,6 +272,10 @@ class Entry:
         """For how many sizes XLA makes the results."""
         return sum(plan.maker is not None for plan in self._entry.plans.values())
 
+    def know_filling(self, begin: c_void_p) -> None:
+        """Pass the address of the function of XLA's library that begins a call whose results XLA makes."""
+        self._library.shlo_know_filling(begin)
+
     def makes(self, maker: Maker, count: int) -> bool:
         """Whether a maker works: it returns so many arrays, and XLA fills them in the thread that calls it."""
         return bool(self._library.shlo_try_maker(py_object(maker), c_int64(count), words([0] * count)))
