@@ -12,6 +12,7 @@ from shlo_disc.diagnostics import ArgumentTypeError, ParseError, ShloDiscError, 
 from shlo_disc.jit.constraint_text import for_jax
 from shlo_disc.jit.function import JitFunction
 from shlo_disc.jit.jax_modules import SEQUENCES, jax_module
+from shlo_disc.jit.lowering import allowed, lowering
 from shlo_disc.jit.shape_specs import ShapeSpec, read_shape
 from shlo_disc.options import CompileOptions
 from shlo_disc.pipeline import compile_program
@@ -102,7 +103,9 @@ def _export(function: Any, shapes: Any, constraints: Sequence[str], device: str 
     target = default_target() if device is None else target_named(device)
     jitted = _jitted(function)
     scope = export.SymbolicScope(for_jax(constraints))
-    return export.export(jitted, platforms=(target.platform,))(*_specs(shapes, scope))
+    make = export.export(jitted, platforms=(target.platform,), disabled_checks=allowed())
+    with lowering():
+        return make(*_specs(shapes, scope))
 
 
 def _jitted(function: Any) -> Any:

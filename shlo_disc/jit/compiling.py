@@ -12,11 +12,9 @@ from shlo_disc.diagnostics import Source, Span, UnsupportedOpError
 from shlo_disc.jit.callbacks import TARGET as CALLBACK
 from shlo_disc.jit.callbacks import callbacks_as_custom_calls
 from shlo_disc.jit.jax_modules import jax_module
+from shlo_disc.jit.lowering import allowed, lowering
 from shlo_disc.jit.program import TracedProgram
 from shlo_disc.jit.results import let_xla_make_results
-from shlo_disc.jit.tracing import tracing
-from shlo_disc.jit.transforms import lower_dynamic_transforms
-from shlo_disc.legalize.rules_custom_calls import DYNAMIC_FFT, PREFIX
 from shlo_disc.options import CompileOptions, Hints
 from shlo_disc.pipeline import compile_for
 from shlo_disc.targets import default_target, target_named
@@ -43,11 +41,10 @@ class TraceCompiler:
 
         started = time.perf_counter()
         trace = program.trace
-        lower_dynamic_transforms()
         try:
-            with tracing(), callbacks_as_custom_calls() as callbacks:
-                checks = [export.DisabledSafetyCheck.custom_call(one) for one in (CALLBACK, DYNAMIC_FFT, PREFIX)]
-                make = export.export(trace.jitted, platforms=(self._target.platform,), disabled_checks=checks)
+            with lowering(), callbacks_as_custom_calls() as callbacks:
+                platforms, checks = (self._target.platform,), allowed(CALLBACK)
+                make = export.export(trace.jitted, platforms=platforms, disabled_checks=checks)
                 exported = make(*trace.specs)
         except Exception as error:  # the function is traced already: JAX cannot lower it, or not export what it lowered
             raise UnsupportedOpError(

@@ -45,13 +45,10 @@ def let_xla_make_results(executable: Executable, entry: Entry, weak: Sequence[bo
 
     def prepare(shapes: Shapes) -> Maker | None:
         program, entry = found(), its_entry()
+        if program is None or entry is None:
+            return None
         bytes_ = sum(math.prod(one) * dtype_of(name).itemsize for one, name in zip(shapes, names, strict=True))
-        if (
-            program is None
-            or entry is None
-            or not 0 < bytes_ <= _MOST_BYTES * len(shapes)
-            or next(numbers) >= _MOST_MAKERS
-        ):
+        if not 0 < bytes_ <= _MOST_BYTES * len(shapes) or next(numbers) >= _MOST_MAKERS:
             return None
         try:
             maker = new_maker(program, entry, shapes)

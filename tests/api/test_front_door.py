@@ -88,6 +88,13 @@ def test_constraints_are_used_in_tracing_and_checked_in_calls() -> None:
         run(np.ones((3, 4), np.float32))
 
 
+def test_transforms_of_any_length() -> None:
+    run = shlo_disc.compile(jnp.fft.fft2, shapes="f32[b, n, m]", device="cpu")
+    for shape in ((2, 5, 7), (1, 1, 16), (3, 8, 1)):
+        x = np.random.default_rng().normal(size=shape).astype(np.float32)
+        np.testing.assert_allclose(run(x), np.fft.fft2(x), rtol=1e-4, atol=1e-4)
+
+
 def test_a_lowered_function_is_compiled_for_its_sizes() -> None:
     lowered = jax.jit(lambda x: x + 1).lower(jnp.ones(3))
     (found,) = shlo_disc.compile(lowered, device="cpu")(np.ones(3, np.float32))

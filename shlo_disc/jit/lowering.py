@@ -1,26 +1,41 @@
-"""Fourier transforms whose lengths are symbolic, which JAX traces but does not lower.
+"""Lower functions with what JAX does not lower: Fourier transforms whose lengths are symbolic.
 
 While this package lowers a function, such a transform becomes a custom call that has the lengths as its second operand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
 from shlo_disc.jit.jax_modules import jax_module
-from shlo_disc.jit.tracing import is_tracing
-from shlo_disc.legalize.rules_custom_calls import DYNAMIC_FFT
+from shlo_disc.jit.tracing import is_tracing, tracing
+from shlo_disc.legalize.rules_custom_calls import DYNAMIC_FFT, PREFIX
 from shlo_disc.target_names import target_names
 from shlo_disc.targets import target_named
 
 _Rule = Callable[..., Any]
 
 
+@contextmanager
+def lowering() -> Generator[None]:
+    """Trace and lower a function in order to compile it."""
+    _extend_rules()
+    with tracing():
+        yield
+
+
+def allowed(*targets: str) -> list[Any]:
+    """What lets JAX export a function with custom calls of these targets, and of this package's own."""
+    check = jax_module("jax.export").DisabledSafetyCheck
+    return [check.custom_call(one) for one in (*targets, DYNAMIC_FFT, PREFIX)]
+
+
 @lru_cache(maxsize=1)
-def lower_dynamic_transforms() -> None:
-    """Let JAX lower them where this package traces; JAX has no public way to extend a rule."""
+def _extend_rules() -> None:
+    """Let JAX lower transforms where this package traces; JAX has no public way to extend a rule."""
     transform = jax_module("jax._src.lax.fft")
     mlir = jax_module("jax._src.interpreters.mlir")
     for platform in (None, *{target_named(name).platform for name in target_names()}):
