@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
 from typing import Any, assert_never
 
@@ -30,7 +31,7 @@ from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs
 from shlo_disc.dynamic_ops.reference import Watch, by_definition, interpret
 from shlo_disc.dynamic_ops.registry import ops_with
-from shlo_disc.ir.dtypes import numpy_dtype
+from shlo_disc.ir.dtypes import DType, numpy_dtype
 
 Array = NDArray[Any]
 
@@ -175,15 +176,18 @@ class _Perturbed:
             self._rounds = True
 
     def _summed(self, op: Op[object], inputs: Arrays, run: RunBody) -> Arrays:
-        """Evaluate an op; in every second pair of runs, reductions of f32 sum in f64.
+        """Evaluate an op; in every second pair of runs, reductions and products of f32 sum in f64.
 
-        NumPy adds rows one to the other, so that many equal rows would all have equal errors.
+        NumPy adds rows one to the other, so that many equal rows would all have equal errors. A product that is too
+        large for its type may be added unrounded: infinity stays what it is, where -inf would make NaN of it.
         """
-        if not (self._sums_exactly and isinstance(op.attrs, ReduceAttrs) and _only_adds(op)):
+        is_sum = isinstance(op.attrs, ReduceAttrs | contract.DotAttrs | contract.ConvAttrs) and _only_adds(op)
+        if not (self._sums_exactly and is_sum):
             return by_definition(op, inputs, run)
+        op_in_wide = replace(op, results=tuple([replace(t, dtype=_WIDE.get(t.dtype, t.dtype)) for t in op.results]))
         wide = tuple([x.astype(np.result_type(x.dtype, np.float64)) if _is_narrow(x.dtype) else x for x in inputs])
         with np.errstate(over="ignore", invalid="ignore"):
-            found = by_definition(op, wide, run)
+            found = by_definition(op_in_wide, wide, run)
             return tuple([x.astype(numpy_dtype(t.dtype)) for x, t in zip(found, op.results, strict=True)])
 
     def _turned(self, results: Arrays, columns: int, rows: int | None) -> Arrays:
@@ -361,6 +365,9 @@ def _hashed(x: Array, random: np.random.Generator) -> Array:
         bits = bits * (factor | np.uint64(1))
         bits ^= bits >> np.uint64(32)
     return ((bits >> np.uint64(11)) * 2.0**-53).reshape(x.shape)
+
+
+_WIDE = {DType.F32: DType.F64, DType.C64: DType.C128}
 
 
 def _is_narrow(dtype: np.dtype[Any]) -> bool:

@@ -163,6 +163,21 @@ def test_what_overflows_in_some_runs_may_be_any_larger_number() -> None:
     assert not _compared(3e38, 1e38, 1e38)
 
 
+def test_a_product_that_overflows_may_be_added_unrounded() -> None:
+    program = program_of(
+        parse(
+            "func.func @main(%x: tensor<1x3xf32>, %y: tensor<3x1xf32>) -> tensor<1x1xf32> {\n"
+            "  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0]\n"
+            "    : (tensor<1x3xf32>, tensor<3x1xf32>) -> tensor<1x1xf32>\n"
+            "  return %0 : tensor<1x1xf32>\n}"
+        )
+    )
+    x, y = np.array([[np.inf, -1e20, 1]], np.float32), np.array([[1], [1e20], [1]], np.float32)
+    found = [float(run[0][0, 0]) for run in perturbed_runs(program, [x, y], range(8), "compiled")]
+    assert np.inf in found
+    assert any(map(np.isnan, found))
+
+
 @pytest.mark.parametrize("points", [1, 2, 7, 8])
 def test_sums_of_real_lines_have_no_imaginary_parts(points: int) -> None:
     text = f"""func.func @main(%x: tensor<3x{points}xf32>) -> tensor<3x{points // 2 + 1}xcomplex<f32>> {{
