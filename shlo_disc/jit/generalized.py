@@ -13,6 +13,7 @@ trace has.
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from shlo_disc.jit.tracing import sizes_in_scope
 
 _MOST_SYMBOLS = 6
 MOST_BYTES = 256 << 20
+_SECONDS = 5.0
 _SPARE = 2  # traces that check the formulas which the others determine
 _MORE = 8  # further ones, which tell apart what rounds alike
 
@@ -112,7 +114,7 @@ def generalize(
         return None
     for row in rows:
         samples.add(row)
-        if len(samples.rows) >= enough + _MORE:
+        if len(samples.rows) >= enough + (0 if samples.takes_long else _MORE):
             break
     if len(samples.rows) < enough:
         return None
@@ -120,6 +122,8 @@ def generalize(
     if found is None:
         return _explained(symbols, *_near(samples.rows, samples.readings, enough))
     for row in rows:  # the other sizes are a test
+        if samples.takes_long:
+            break
         if samples.add(row) and not found.explains(samples.readings[-1], row):
             found = _explained(symbols, samples.rows, samples.readings)
             if found is None:
@@ -133,6 +137,12 @@ class _Samples:
     def __init__(self, symbols: Sequence[Symbol], trace: Callable[[Sizes], Any]) -> None:
         self._symbols, self._trace = symbols, trace
         self.rows, self.readings = list[tuple[int, ...]](), list[Reading]()
+        self._started = time.perf_counter()
+
+    @property
+    def takes_long(self) -> bool:
+        """Whether the traces take so long that a wrong guess, one program more, is cheaper than many of them."""
+        return time.perf_counter() - self._started > _SECONDS
 
     def add(self, row: tuple[int, ...]) -> bool:
         """Trace at these sizes; whether the trace has the template of the others."""

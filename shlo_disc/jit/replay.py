@@ -16,6 +16,7 @@ from shlo_disc.jit.jax_modules import MAPPINGS, SEQUENCES, jax_module
 from shlo_disc.jit.primitives import prefix
 from shlo_disc.jit.size_formulas import SizeFormula
 from shlo_disc.jit.trace_template import (
+    INLINED,
     ArgumentType,
     Equation,
     Fixed,
@@ -27,12 +28,6 @@ from shlo_disc.jit.trace_template import (
     ValuePlace,
     places,
 )
-
-_INLINED = {
-    "jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr",
-    "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr", "custom_vjp_call_jaxpr": "fun_jaxpr",
-    "custom_vmap_call": "call", "checkpoint": "jaxpr", "remat": "jaxpr", "remat2": "jaxpr",
-}  # fmt: skip
 
 
 class NotReplayable(Exception):  # noqa: N818  a condition, not an error of the user's
@@ -88,7 +83,7 @@ class _Replay:
 
     def _equation(self, one: Equation, operands: Sequence[Any]) -> list[Any]:
         eqn, parameters = one.original, dict(one.parameters)
-        if (inner := parameters.get(_INLINED.get(one.primitive, ""))) is not None:
+        if (inner := parameters.get(INLINED.get(one.primitive, ""))) is not None:
             assert isinstance(inner, TracedBody)
             count = len(inner.constants) if inner.constants and isinstance(inner.constants[0], ArgumentType) else 0
             return self.body(inner, operands[count:], operands[:count] if count else None)

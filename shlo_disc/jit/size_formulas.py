@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -85,10 +85,13 @@ def _candidates(values: Sequence[int], rows: Sequence[Sequence[int]]) -> Iterato
             product = SizeFormula(((1, numbers),)).at(rows[0])
             if product and values[0] % product == 0:
                 yield SizeFormula(((values[0] // product, numbers),))
-    quotients = [one for k in range(count) for one in _quotients(values, [row[k] for row in rows], k)]
-    yield from sorted(quotients, key=_oddness)
-    for k in range(count):
-        yield from _remainders(values, k)
+    columns = [*enumerate(zip(*rows, strict=True))]
+    for unit in dict.fromkeys((1, math.gcd(*values))):
+        scaled = [value // max(unit, 1) for value in values]
+        quotients = [one for k, sizes in columns for one in _quotients(scaled, sizes, k)]
+        yield from [replace(one, scale=unit, offset=one.offset * unit) for one in sorted(quotients, key=_oddness)]
+    for k, sizes in columns:
+        yield from _remainders(values, sizes, k)
 
 
 def _linear(values: Sequence[int], rows: Sequence[Sequence[int]]) -> SizeFormula | None:
@@ -133,8 +136,13 @@ def _oddness(one: SizeFormula) -> tuple[bool, int]:
     return factor != 1 or one.divisor & (one.divisor - 1) != 0, one.divisor * factor + (0 if is_plain else one.divisor)
 
 
-def _remainders(values: Sequence[int], k: int) -> Iterator[SizeFormula]:
-    """All `offset + scale * ((size + c) // d % 2)` with powers of two."""
+def _remainders(values: Sequence[int], sizes: Sequence[int], k: int) -> Iterator[SizeFormula]:
+    """`(size + c) % m` and `(-size + c) % m`; all `offset + scale * ((size + c) // d % 2)` with powers of two."""
+    for factor in (1, -1):
+        rests = [value - factor * size for value, size in zip(values, sizes, strict=True)]
+        modulus = math.gcd(*[rest - rests[0] for rest in rests])
+        if modulus > 1:
+            yield SizeFormula(((factor, (k,)),), rests[0] % modulus, modulus=modulus)
     if len(found := sorted(set(values))) != 2:
         return
     for divisor in (2**power for power in range(6)):

@@ -21,10 +21,13 @@ import numpy as np
 
 from shlo_disc.jit.jax_modules import INTEGERS, MAPPINGS, NUMPY, SEQUENCES, jax_module
 
-# Parameters that are names, or functions that a program without derivatives does not call.
-_IGNORED = frozenset(
-    {"name", "jvp_jaxpr_thunk", "jvp_jaxpr_fun", "fwd_jaxpr_thunk", "bwd", "debug_info", "source_info"}
-)
+# Calls of functions, and which parameter is the function. Rules of derivatives, their other ones, are left out.
+INLINED = {
+    "jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr",
+    "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr", "custom_vjp_call_jaxpr": "fun_jaxpr",
+    "custom_vmap_call": "call", "checkpoint": "jaxpr", "remat": "jaxpr", "remat2": "jaxpr",
+}  # fmt: skip
+_NAMES = frozenset({"name", "debug_info", "source_info"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +186,8 @@ class _Reader:
                 known[eqn.outvars[0]] = prefix
                 continue
             operands = tuple([self._operand(one, known) for one in eqn.invars])
-            names = sorted(eqn.params.keys() - _IGNORED)
+            called = INLINED.get(eqn.primitive.name, "")
+            names = [called] if called in eqn.params else sorted(eqn.params.keys() - _NAMES)
             parameters = tuple([(name, self._node(eqn.params[name])) for name in names])
             effects = ", ".join(sorted(type(one).__name__ for one in eqn.effects))
             equations.append(Equation(eqn.primitive.name, operands, parameters, len(eqn.outvars), effects, eqn))

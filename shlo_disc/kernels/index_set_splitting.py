@@ -169,14 +169,21 @@ class _StageCutter:
         return seam if facts.at_least(high, seam).is_true else minimum(seam, high)
 
     def _segment(self, stage: Stage, cut: _SeamCut, start: Dim, extent: Dim, *, holds: bool) -> Stage:
+        """The part of a stage from `start` on.
+
+        It may have no elements, and reductions start and end there all the same: for what they do then, nothing is
+        known of the axes that they reduce.
+        """
         axis = stage.axes[cut.axis]
-        facts = self.facts
         axes = (*stage.axes[: cut.axis], Axis(axis.symbol, extent), *stage.axes[cut.axis + 1 :])
-        for each in axes:
-            facts = facts.with_index(each.symbol, each.extent)
+        inside = ends = self.facts
+        for each, is_reduced in zip(axes, stage.reduced, strict=True):
+            inside = inside.with_index(each.symbol, each.extent)
+            ends = ends if is_reduced else ends.with_index(each.symbol, each.extent)
         change = {axis.symbol: of(axis.symbol) + start}
-        rewriter = Decided(facts, change, {cut.condition: TRUE if holds else FALSE})
-        return replace(rewrite_stage(stage, rewriter), axes=axes)
+        decided = {cut.condition: TRUE if holds else FALSE}
+        rewriters = [Decided(facts, change, decided) for facts in (inside, ends)]
+        return replace(rewrite_stage(stage, *rewriters), axes=axes)
 
 
 def _multiplies_extremes(*dims: Dim) -> bool:

@@ -110,12 +110,15 @@ def stage_formulas(stage: Stage) -> list[Node]:
     return found
 
 
-def rewrite_stage(stage: Stage, rewriter: DimRewriter) -> Stage:
-    """Apply a dim rewriter to everything in a stage but its loops."""
+def rewrite_stage(stage: Stage, rewriter: DimRewriter, ends: DimRewriter | None = None) -> Stage:
+    """Apply a dim rewriter to everything in a stage but its loops.
+
+    `ends` is for what reductions start from and store, before and after the loops over the axes that they reduce.
+    """
     return replace(
         stage,
         stores=tuple(rewrite_store(s, rewriter) for s in stage.stores),
-        reductions=tuple(_rewrite_reduction(r, rewriter) for r in stage.reductions),
+        reductions=tuple(_rewrite_reduction(r, rewriter, ends or rewriter) for r in stage.reductions),
     )
 
 
@@ -124,11 +127,11 @@ def rewrite_store(store: Store, rewriter: DimRewriter) -> Store:
     return Store(store.target, rewriter.dim(store.offset), rewriter.scalar(store.value))
 
 
-def _rewrite_reduction(reduction: Reduction, rewriter: DimRewriter) -> Reduction:
+def _rewrite_reduction(reduction: Reduction, rewriter: DimRewriter, ends: DimRewriter) -> Reduction:
     return replace(
         reduction,
-        init=tuple(map(rewriter.scalar, reduction.init)),
+        init=tuple(map(ends.scalar, reduction.init)),
         elements=tuple(map(rewriter.scalar, reduction.elements)),
         update=tuple(map(rewriter.scalar, reduction.update)),
-        stores=tuple(rewrite_store(s, rewriter) for s in reduction.stores),
+        stores=tuple(rewrite_store(s, ends) for s in reduction.stores),
     )

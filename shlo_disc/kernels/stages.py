@@ -7,7 +7,7 @@ loop fusion, input fusion and stitch fusion (BladeDISC) in one form.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -251,21 +251,25 @@ class _Builder:
 
     def _stage(self, plan: _StagePlan, available: dict[Tensor, Scratch | Arg]) -> Stage:
         axes, inner = _axes(plan.shape, "c")
-        facts = self.facts
-        for axis in axes:
+        facts = ends = self.facts
+        for axis, is_reduced in zip(axes, plan.reduced, strict=True):
             facts = facts.with_index(axis.symbol, axis.extent)
-        readers = {tensor: self._reader(tensor.shape, source, facts) for tensor, source in available.items()}
-        formulas = Formulas(
-            facts, self.producers, self._inlined, readers, self.params.load(facts), numbers=self.numbers
-        )
+            ends = ends if is_reduced else ends.with_index(axis.symbol, axis.extent)
+        formulas = self._formulas(facts, available)
         kept = linear(inner, plan.shape)
         stores = [Store(self.kept[t], kept, formulas.at(t, self._at(t.shape, inner))) for t in plan.kept]
         for tensor in plan.stores:
             here = self._at(tensor.shape, inner)
             offset = facts.canonical(linear(here, tensor.shape))
             stores.append(Store(self.params.of(tensor), offset, formulas.at(tensor, here)))
-        reductions = [self._reduction(op, formulas, plan, inner, available) for op in plan.reduces]
+        at_ends = self._formulas(ends, available) if plan.reduces else formulas
+        reductions = [self._reduction(op, formulas, at_ends, plan, inner, available) for op in plan.reduces]
         return Stage(axes, plan.reduced, tuple(stores), tuple(reductions))
+
+    def _formulas(self, facts: Facts, available: Mapping[Tensor, Scratch | Arg]) -> Formulas:
+        """Formulas of tensors where these facts hold."""
+        readers = {tensor: self._reader(tensor.shape, source, facts) for tensor, source in available.items()}
+        return Formulas(facts, self.producers, self._inlined, readers, self.params.load(facts), numbers=self.numbers)
 
     def _inlined(self, tensor: Tensor) -> bool:
         made = self.producers.get(tensor)
@@ -275,23 +279,25 @@ class _Builder:
         self,
         op: Op[object],
         formulas: Formulas,
+        at_ends: Formulas,
         plan: _StagePlan,
         inner: Index,
         available: dict[Tensor, Scratch | Arg],
     ) -> Reduction:
+        """`at_ends`: formulas before and after the loops over reduced axes, where these may have no elements."""
         assert isinstance(op.attrs, ReduceAttrs), "only reductions are planned as such"
         count, here = len(op.results), self._at(op.operands[0].shape, inner)
         carries = tuple(self._arg(t, "a") for t in op.results)
         inputs = tuple(self._arg(t, "e") for t in op.results)
         elements = tuple(formulas.at(x, here) for x in op.operands[:count])
-        init = tuple(formulas.at(x, ()) for x in op.operands[count:])
+        init = tuple(at_ends.at(x, ()) for x in op.operands[count:])
         update = formulas.region(op.bodies[0], (*carries, *inputs))
         kept_shape = tuple(n for n, flag in zip(plan.shape, plan.reduced, strict=True) if not flag)
         kept_index = tuple(i for i, flag in zip(inner, plan.reduced, strict=True) if not flag)
         stores = list[Store]()
         for result, carry in zip(op.results, carries, strict=True):
             if result in self.group.roots:
-                offset = formulas.facts.canonical(linear(self._at(result.shape, kept_index), result.shape))
+                offset = at_ends.facts.canonical(linear(self._at(result.shape, kept_index), result.shape))
                 stores.append(Store(self.params.of(result), offset, carry))
             if kept_shape:
                 scratch = Scratch(f"k{len(self.scratch)}", result.dtype, product(kept_shape))

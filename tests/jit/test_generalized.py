@@ -42,6 +42,14 @@ def _softplus_jvp(primals: Any, tangents: Any) -> Any:
     return softplus(x), t * jax.nn.sigmoid(x)
 
 
+@jax.custom_vjp
+def rounded(x: Any) -> Any:
+    return jnp.round(x)
+
+
+rounded.defvjp(lambda x: (rounded(x), None), lambda _, t: (t,))
+
+
 def looped(x: Any) -> Any:
     """A loop whose body knows the size as a number, and a branch in it."""
 
@@ -68,6 +76,7 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "a transform and its inverse": lambda x: jnp.fft.irfft(jnp.fft.rfft(x) * 2, n=number(x)),
     "a table of bits": lambda x: jnp.where(np.arange(number(x)) % 2 == 0, x, -x),
     "a function with a derivative": lambda x: softplus(x) * number(x),
+    "a function with a derivative backwards": lambda x: rounded(x) * number(x),
     "a nested jit": jax.jit(lambda x: jax.jit(lambda y: y * number(y))(x) + 1),
     "a checkpoint": jax.checkpoint(lambda x: jnp.sin(x) * number(x)),
     "a loop": looped,

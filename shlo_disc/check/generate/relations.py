@@ -5,6 +5,8 @@ Bugs of fusion and of memory planning need such relations, which are rare among 
 
 from __future__ import annotations
 
+import math
+
 from shlo_disc.check.generate.builder import ProgramBuilder, ProgramValue, Shape, is_fixed, spell
 from shlo_disc.check.generate.choices import chance, pick
 from shlo_disc.check.generate.elements import partner
@@ -39,7 +41,10 @@ def _with(b: ProgramBuilder, name: str, x: ProgramValue, y: ProgramValue) -> Pro
 
 def _joined(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
     """A value concatenated with itself, or with a function of itself."""
-    axis = len(x.shape) - 1 - b.choices.below(len(x.shape))
+    return _joined_along(b, x, len(x.shape) - 1 - b.choices.below(len(x.shape)))
+
+
+def _joined_along(b: ProgramBuilder, x: ProgramValue, axis: int) -> ProgramValue:
     other = x if chance(b.choices, 3) else _function(b, x)
     pair = [x, other] if b.choices.below(2) else [other, x]
     size = b.computed("add", x.shape[axis], x.shape[axis])
@@ -68,8 +73,12 @@ def _longer(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
 
 def _padded(b: ProgramBuilder, x: ProgramValue, axis: int, most: int) -> ProgramValue:
     """A value padded by `most` elements behind an axis, and by at most as many before it."""
+    return _surrounded(b, x, axis, b.choices.below(1 + most), most)
+
+
+def _surrounded(b: ProgramBuilder, x: ProgramValue, axis: int, before: int, behind: int) -> ProgramValue:
     low, high, inner = ([0] * len(x.shape) for _ in range(3))
-    low[axis], high[axis] = b.choices.below(1 + most), most
+    low[axis], high[axis] = before, behind
     grown = b.computed("add", x.shape[axis], const(low[axis] + high[axis]))
     shape = (*x.shape[:axis], grown if low[axis] + high[axis] else x.shape[axis], *x.shape[axis + 1 :])
     number = b.splat("1.000000e+00" if x.dtype.is_float else "1", x.dtype)
@@ -97,7 +106,26 @@ def _repeated(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
     return made
 
 
-_MOVES = (_joined, _transposed, _joined, _reversed, _longer, _merged, _repeated)
+def _cut(b: ProgramBuilder, x: ProgramValue) -> ProgramValue:
+    """An axis padded to a multiple of a width, or joined to itself, and cut into rows."""
+    if len(x.shape) == _MOST_RANK:
+        return _transposed(b, x)
+    return _cut_along(b, x, b.choices.below(len(x.shape)))
+
+
+def _cut_along(b: ProgramBuilder, x: ProgramValue, axis: int) -> ProgramValue:
+    size, before, after = x.shape[axis], x.shape[:axis], x.shape[axis + 1 :]
+    if size.constant is None:
+        return b.reshape(_joined_along(b, x, axis), (*before, const(2), size, *after))
+    width = pick(b.choices, (8, 16, 3, size.constant // 2 + 1))
+    rows = size.constant // width + 1
+    padding = rows * width - size.constant
+    front = b.choices.below(1 + padding) if b.choices.below(2) else 0
+    padded = _surrounded(b, x, axis, front, padding - front)
+    return b.reshape(padded, (*before, const(rows), const(width), *after))
+
+
+_MOVES = (_joined, _transposed, _joined, _reversed, _longer, _merged, _repeated, _cut, _cut)
 
 
 def moved_and_reduced(b: ProgramBuilder) -> bool:
@@ -119,6 +147,23 @@ def moved_and_reduced(b: ProgramBuilder) -> bool:
     if chance(b.choices, 2):
         back = b.broadcast(y, [k for k in range(len(x.shape)) if k not in dims], x.shape)
         _with(b, pick(b.choices, ("subtract", "multiply", "maximum")), x, back)
+    return True
+
+
+def rows_of_padding(b: ProgramBuilder) -> bool:
+    """Sums over rows that an axis of known size was cut into, of which the last ones are padding in part."""
+    x = b.pick(lambda v: len(v.shape) < _MOST_RANK and is_number(v) and any((d.constant or 0) > 4 for d in v.shape))
+    if x is None:
+        return False
+    axis = next(k for k, size in enumerate(x.shape) if (size.constant or 0) > 4)
+    if is_fixed(x.shape) and b.choices.below(2):
+        x, axis = b.reshape(x, (const(math.prod(size.constant or 0 for size in x.shape)),)), 0
+    rows = _cut_along(b, x, axis)
+    if b.choices.below(2):
+        rows = _function(b, rows)
+    y = reduced(b, rows, [axis + 1], combined(b, rows))
+    if y.shape and b.choices.below(2):
+        _function(b, y)
     return True
 
 
@@ -325,5 +370,5 @@ def shared(b: ProgramBuilder) -> bool:
 
 FAMILIES = (
     moved_and_reduced, moved_and_reduced, moved_and_reduced, chain, chain, wrapping, wrapping, attention,
-    product_with_itself, twisted, into_itself, shared,
+    rows_of_padding, rows_of_padding, product_with_itself, twisted, into_itself, shared,
 )  # fmt: skip

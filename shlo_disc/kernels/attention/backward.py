@@ -241,8 +241,12 @@ class _ScoreReader:
             epilogue_index(tensor, part.roots, part.ops, self.plain, self.producers) is not None,
             "what follows a product does not read each of its elements once",
         )
-        acc = Arg("acc", tensor.dtype)
-        stores = epilogue_stores(part, tuple(result), acc, facts, self.producers, self.params)
+        acc, ends = Arg("acc", tensor.dtype), self.plain.with_index(COLUMN, const(width))
+        indexed = frozenset(symbol for dim in result for symbol in dim.symbols())
+        for symbol, size in zip(self.symbols, self.scores.shape, strict=True):
+            if symbol is not None and symbol in indexed:  # the sums over the others may have no terms
+                ends = ends.with_index(symbol, size)
+        stores = epilogue_stores(part, tuple(result), acc, ends, self.producers, self.params)
         return BackwardProduct(number, by_key, attrs.precision, right, Axis(COLUMN, const(width)), acc, stores)
 
     # -- the kernel

@@ -86,7 +86,8 @@ class _Space:
     values: Index
     result: Index
     side: int  # which operand the weights are
-    facts: Facts
+    facts: Facts  # where there is a key
+    ends: Facts  # after the keys, of which there may be none
 
 
 def build_attention(group: Group, facts: Facts, producers: Producers) -> tuple[AttentionKernel, tuple[Tensor, ...]]:
@@ -173,11 +174,13 @@ class _GroupReader:
         free = ([at_weights[d] for d in rows], [at_values[d] for d in columns])
         result = (*(at_weights[p] for p in batch[side]), *free[side], *free[1 - side])
         axes = (Axis(ROW, const(1) if row is None else weights[row]), Axis(KEY, weights[keys[0][0]]))
-        column, facts = Axis(COLUMN, const(width)), self.facts
-        for axis in (*loops, *axes, column):
-            facts = facts.with_index(axis.symbol, axis.extent)
-        at = (_listed(at_weights), _listed(at_values), tuple(map(facts.canonical, result)))
-        return _Space(tuple(loops), *axes, column, *at, side, facts)
+        row_axis, key = axes
+        column, ends = Axis(COLUMN, const(width)), self.facts
+        for axis in (*loops, row_axis, column):
+            ends = ends.with_index(axis.symbol, axis.extent)
+        facts = ends.with_index(key.symbol, key.extent)
+        at = (_listed(at_weights), _listed(at_values), tuple(map(ends.canonical, result)))
+        return _Space(tuple(loops), *axes, column, *at, side, facts, ends)
 
     def _loop(self, extent: Dim, loops: list[Axis]) -> Dim:
         if extent.constant == 1:
@@ -212,7 +215,7 @@ class _GroupReader:
             return "queries, keys or values are no matrices per row of the batch"
         result = self.second.results[0]
         accumulator = Arg("acc", result.dtype)
-        stores = epilogue_stores(self.group, space.result, accumulator, space.facts, self.producers, self.params)
+        stores = epilogue_stores(self.group, space.result, accumulator, space.ends, self.producers, self.params)
         order = [
             RowSum(Arg(name, element.dtype), name == GREATEST, element, kept=False)
             for name, element in zip((GREATEST, TOTAL), softmax.summed, strict=True)
