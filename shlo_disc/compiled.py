@@ -78,14 +78,6 @@ class Compiled:
         """
         return Bound(self._executable, self._signature, args, kwargs)
 
-    def served(self, donated: Sequence[int] = ()) -> Callable[..., Any] | None:
-        """What serves calls like `__call__`, but returns `NotImplemented` for those that need anything of Python.
-
-        It deletes the JAX arrays of the leaves that are `donated`, where `jax.jit` does. None if C cannot serve any.
-        """
-        entry = self._executable.entry
-        return None if entry is None else _served(entry, self._signature, donated)
-
     def as_jax(self) -> Callable[..., Any]:
         """The program as a function to call inside of `jax.jit`, `jax.lax.scan` and others, on its device.
 
@@ -336,12 +328,16 @@ class Bound:
 
 def _quick(executable: Runnable, signature: Signature | None) -> Callable[..., Any]:
     """A function that serves calls of positional arguments; `NotImplemented` for those that it cannot."""
-    served = None if executable.entry is None else _served(executable.entry, signature)
+    served = None if executable.entry is None else served_by_c(executable.entry, signature)
     return served or partial(_call_positional, executable, signature)
 
 
-def _served(entry: Entry, signature: Signature | None, donated: Sequence[int] = ()) -> Callable[..., Any] | None:
-    """The C function that serves a whole call, if it supports the pytrees."""
+def served_by_c(entry: Entry, signature: Signature | None, donated: Sequence[int] = ()) -> Callable[..., Any] | None:
+    """The C function that serves a whole call, if it supports the pytrees.
+
+    It returns `NotImplemented` for calls that need anything of Python, and deletes the JAX arrays of the leaves that
+    are `donated`, where `jax.jit` does.
+    """
     if signature is None:
         args, result = tuple(range(entry.arguments)), tuple(range(entry.results))
         return entry.tree(args, result, args, donated)

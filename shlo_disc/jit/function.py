@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from shlo_disc.choices import read_hints
-from shlo_disc.compiled import Compiled
+from shlo_disc.compiled import Compiled, served_by_c
 from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError, ShloDiscError
 from shlo_disc.exported import Signature
 from shlo_disc.jit import primitive
@@ -341,7 +341,8 @@ class JitFunction:
                 is_flat=flat.is_flat or bool(variant.further_names),
             )
             variant.compiled = Compiled(runnable, signature)
-            variant.serve = None if variant.further_names else variant.compiled.served(served.donated)
+            if runnable.entry is not None and not variant.further_names:
+                variant.serve = served_by_c(runnable.entry, signature, served.donated)
             warn_of_unusable(served.donated, variant.program.trace)
         return variant.compiled
 
