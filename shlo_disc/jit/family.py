@@ -24,6 +24,7 @@ from shlo_disc.diagnostics import RuntimeShapeError, ShloDiscError
 from shlo_disc.expr.dim import Dim
 from shlo_disc.jit.abstraction import Abstraction, Shapes, SizeHistory, Sizes, fixed
 from shlo_disc.jit.constraint_text import first_broken, names_in
+from shlo_disc.jit.flat import Results
 from shlo_disc.jit.generalized import Generalization, KeptArrays, generalize
 from shlo_disc.jit.leaves import LeafType
 from shlo_disc.jit.program import TracedProgram
@@ -46,6 +47,7 @@ class SizeVariant:
     """
 
     program: TracedProgram
+    results: Results
     reason: str
     pinned: tuple[str, ...] = ()
     generalization: Generalization | None = None
@@ -77,6 +79,7 @@ class CallStructure:
 
     name: str
     flat: Callable[[], Callable[..., list[Any]]]  # a new function for every trace
+    results: Callable[[Callable[..., list[Any]]], Results]  # of such a function
     types: Sequence[LeafType]
     names: Sequence[str]
     declared: Sequence[tuple[Dim, ...] | None]
@@ -144,19 +147,23 @@ class Family:
         broken, one = found.broken(sizes), variant.generalization
         variant.compared += bool(broken) or one is not None
         if one is None:
-            return self._is_valid(variant.program, sizes, shapes)
+            return self._is_valid(variant.program, variant.results, sizes, shapes)
+        if variant.results != self._results(shapes):
+            return False
         given = one.match(self._concrete_trace(shapes).jaxpr, sizes)
         if given is None or (broken and not self._is_valid_in_library(variant.program, sizes, shapes)):
             return False
         self._given.keep(shapes, given)
         return True
 
-    def _is_valid(self, program: TracedProgram, sizes: Sizes, shapes: Shapes) -> bool:
+    def _is_valid(self, program: TracedProgram, results: Results, sizes: Sizes, shapes: Shapes) -> bool:
         """Whether a symbolic trace is what a trace at the very sizes would be."""
         found = program.trace
         broken = found.broken(sizes)
         if not broken:
             return True
+        if results != self._results(shapes):
+            return False
         if all(one.by_library for one in broken):
             return self._is_valid_in_library(program, sizes, shapes)
         return same_trace(found.jaxpr, sizes, self._concrete_trace(shapes).jaxpr)
@@ -165,6 +172,10 @@ class Family:
         """The same where it assumed only what code asked that is defined alike for all sizes."""
         types = self._concrete_trace(shapes).result_types({})
         return program.trace.result_types(sizes) == types and program.accepts(sizes)
+
+    def _results(self, shapes: Shapes) -> Results:
+        """What the function returns at these very sizes."""
+        return self.structure.results(self._concrete_trace(shapes).flat)
 
     def _concrete_trace(self, shapes: Shapes) -> Trace:
         """The function at these very sizes: traced, not compiled."""
@@ -249,7 +260,7 @@ class Family:
         return self._of_trace(self._concrete_trace(shapes), _reason(None, names, doubtful), names)
 
     def _of_trace(self, found: Trace, reason: str, pinned: tuple[str, ...] = ()) -> SizeVariant:
-        return SizeVariant(self._program(found), reason, pinned)
+        return SizeVariant(self._program(found), self.structure.results(found.flat), reason, pinned)
 
     def _generalized(self, wanted: Abstraction, shapes: Shapes, why: Untraceable) -> SizeVariant | None:
         """A program from what traces at several sizes have in common."""
@@ -266,7 +277,8 @@ class Family:
             return None
         first = str(why).strip().partition("\n")[0]
         reason = f"each new shape is traced and compared, as JAX cannot trace it with symbols: {first}"
-        variant = SizeVariant(self._program(found, len(general.given)), reason, generalization=general)
+        program = self._program(found, len(general.given))
+        variant = SizeVariant(program, self._results(shapes), reason, generalization=general)
         variant.program.is_differentiable = False
         return variant if self._serves(variant, shapes) else None
 
@@ -291,7 +303,7 @@ class Family:
             found = self._trace(wanted, seen)
         except Untraceable as error:
             return error
-        if self._is_valid(self._program(found), seen[0], shapes):
+        if self._is_valid(self._program(found), self.structure.results(found.flat), seen[0], shapes):
             return found
         return Untraceable(ValueError("at these sizes the function takes another path than at others"))
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from shlo_disc.jit.arguments import Call, Parameters
 from shlo_disc.jit.jax_modules import jax_module
@@ -15,6 +17,28 @@ def flat_tree(count: int) -> Any:
     return jax_module().tree_util.tree_structure(((0,) * count, {}))
 
 
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The pytree of a function's results. It may differ between sizes, so it belongs to a trace.
+
+    `keys` are the implementations of random keys among them, which programs return as their data; empty without any.
+    """
+
+    tree: Any
+    keys: tuple[str | None, ...]
+
+    def of(self, found: Sequence[Any]) -> Any:
+        """The results of the function, from those of a program."""
+        if self.keys:
+            jax = jax_module()
+
+            found = [
+                x if key is None else jax.random.wrap_key_data(x, impl=key)
+                for key, x in zip(self.keys, found, strict=True)
+            ]
+        return self.tree.unflatten(found)
+
+
 class FlatFunction:
     """A function for calls of one structure: leaves in, leaves out; static arguments are those of the call."""
 
@@ -23,36 +47,24 @@ class FlatFunction:
         self._static, self._positions, self._count = call.static, call.positions, call.count
         self._types: Sequence[LeafType] = call.types
         self.in_tree = call.tree
-        self.out_tree: Any = None  # known once the function is traced
-        self._keys: tuple[str | None, ...] = ()
         self.is_flat = call.tree == flat_tree(len(call.values))
+        self._results = WeakKeyDictionary[Callable[..., list[Any]], Results]()
 
     def new(self) -> Callable[..., list[Any]]:
         """A new function object, of which JAX knows no trace."""
 
         def flat(*leaves: Any) -> list[Any]:
-            return self._run(leaves)
+            found, self._results[flat] = self._run(leaves)
+            return found
 
         flat.__name__ = flat.__qualname__ = self._name
         return flat
 
-    def results(self, found: Sequence[Any]) -> Any:
-        """The pytree of the function's results."""
-        if self._keys:
-            jax = jax_module()
+    def results(self, flat: Callable[..., list[Any]]) -> Results:
+        """What the last trace of a function object returned."""
+        return self._results[flat]
 
-            found = [
-                x if key is None else jax.random.wrap_key_data(x, impl=key)
-                for key, x in zip(self._keys, found, strict=True)
-            ]
-        return self.out_tree.unflatten(found)
-
-    @property
-    def has_plain_results(self) -> bool:
-        """Whether the results of the program are those of the function."""
-        return not self._keys
-
-    def _run(self, leaves: Sequence[Any]) -> list[Any]:
+    def _run(self, leaves: Sequence[Any]) -> tuple[list[Any], Results]:
         jax = jax_module()
 
         args, kwargs = self.in_tree.unflatten(as_given(self._types, leaves))
@@ -64,7 +76,7 @@ class FlatFunction:
                 every[place] = value
             else:
                 kwargs[place] = value
-        found, self.out_tree = jax.tree_util.tree_flatten(self._fun(*every, **kwargs))
+        found, tree = jax.tree_util.tree_flatten(self._fun(*every, **kwargs))
         keys = [key_name(x) for x in found]
-        self._keys = tuple(keys) if any(keys) else ()
-        return [x if key is None else jax.random.key_data(x) for x, key in zip(found, keys, strict=True)]
+        data = [x if key is None else jax.random.key_data(x) for x, key in zip(found, keys, strict=True)]
+        return data, Results(tree, tuple(keys) if any(keys) else ())

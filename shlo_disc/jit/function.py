@@ -295,9 +295,9 @@ class JitFunction:
             self._refuse(call, error)
             return self._jax(*args, **kwargs)
         if not call.is_traced:
-            self._serve_quickly(served, variant, call, (args, kwargs))
+            self._serve_quickly(variant, call, (args, kwargs))
             delete_donated(served.donated, call.values, found)
-        return served.flat.results(found)
+        return variant.results.of(found)
 
     def _refuse(self, call: Call, error: ShloDiscError) -> None:
         """From now on hand these calls to `jax.jit`."""
@@ -318,6 +318,7 @@ class JitFunction:
             structure = CallStructure(
                 name=self._parameters.name,
                 flat=flat.new,
+                results=flat.results,
                 types=call.types,
                 names=names,
                 declared=declared,
@@ -334,7 +335,7 @@ class JitFunction:
             names = [*served.family.structure.names, *variant.further_names]
             signature = Signature(
                 in_tree=flat.in_tree if not variant.further_names else flat_tree(len(names)),
-                out_tree=flat.out_tree,
+                out_tree=variant.results.tree,
                 names=tuple(names),
                 kept=tuple(range(len(names))),
                 platform=0,
@@ -346,11 +347,9 @@ class JitFunction:
             warn_of_unusable(served.donated, variant.program.trace)
         return variant.compiled
 
-    def _serve_quickly(
-        self, served: _Served, variant: SizeVariant, call: Call, given: tuple[Any, dict[str, Any]]
-    ) -> None:
+    def _serve_quickly(self, variant: SizeVariant, call: Call, given: tuple[Any, dict[str, Any]]) -> None:
         """Let C serve the next calls like this one, if it can tell them apart."""
-        if not served.flat.has_plain_results or variant.serve is None:
+        if variant.results.keys or variant.serve is None:
             return
         if call.is_plain:
             self._quick = context(), context_function(), variant.serve

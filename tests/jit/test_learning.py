@@ -163,6 +163,22 @@ def test_a_function_with_another_path_at_one_size(special: int) -> None:
     assert "another path" in report.variants[2].reason
 
 
+TREES: dict[str, Callable[[Any], Any]] = {
+    "names of sizes": lambda x: {f"n{x.shape[0]}": x},
+    "names of numbers": lambda x: {f"n{int(x.shape[0])}": x * int(x.shape[0])},
+    "a place by a comparison": lambda x: (x, None) if x.shape[0] > 4 else (None, x),
+    "a place by a number": lambda x: (x, None) if int(x.shape[0]) % 3 == 0 else (None, x),
+    "a list": lambda x: [x] * (1 if x.shape[0] > 4 else 2),
+}
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("name", TREES)
+def test_results_whose_structure_depends_on_sizes(name: str) -> None:
+    """Which structure a call returns must not be that of the last trace."""
+    served(TREES[name], [(3,), (5,), (7,), (9,), (6,), (4,)])
+
+
 def test_broadcasting_of_what_has_one_element() -> None:
     """NumPy's functions read sizes, too: `y` is one number for all rows, or one for each."""
     stream = [
