@@ -138,10 +138,23 @@ class _Planner:
         ops = tuple(node.op for node in cluster.nodes)
         group = self.single.get(ops[0])
         if group is None or len(ops) > 1:
-            roots = candidate(cluster.nodes, self.graph).results
+            roots = self._stored(cluster)
             group = Group(GroupKind.ROWS, ops, roots, self._rows(ops, roots), None)
         scalars = {s for op in ops for s in self._below(op, self._is_inlined) if s in self.scalars}
         return replace(group, ops=tuple(sorted((*scalars, *ops), key=self.position.__getitem__)))
+
+    def _stored(self, cluster: Cluster) -> tuple[Tensor, ...]:
+        """What a kernel stores. Other kernels read a view by its formula, so what it is a view of is stored, too."""
+        roots, made = candidate(cluster.nodes, self.graph).results, {t for n in cluster.nodes for t in n.op.results}
+        inside = set(cluster.nodes)
+        seen = [
+            tensor
+            for node in cluster.nodes
+            if is_free(node.op) and any(r not in inside for r in self.graph.readers.get(node.op.results[0], ()))
+            for tensor in node.op.operands
+            if tensor in made
+        ]
+        return tuple(dict.fromkeys([*roots, *seen]))
 
     def _rows(self, ops: Sequence[Op[object]], roots: Sequence[Tensor]) -> Shape | None:
         """The leading dims that a kernel can take one by one; none of them if it needs all at once."""

@@ -128,6 +128,7 @@ def ways_of(seed: int) -> tuple[str, ...]:
     ways = ["compiled", "vm", "divided", ("threads2", "threads3", "threads8")[seed // 2 % 3]]
     ways += ["donated"] if seed % 2 else []
     ways += ["unfused"] if seed % 4 == 0 else []
+    ways += ["specialized"] if seed % 4 == 2 and xla_is_installed() else []
     return (*ways, *(["xla"] if xla_is_installed() else []))
 
 

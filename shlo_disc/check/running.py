@@ -17,12 +17,13 @@ from shlo_disc.check.deviations import xla_deviation
 from shlo_disc.check.function_errors import Implementation
 from shlo_disc.check.names import xla_is_installed
 from shlo_disc.check.rounding import perturbed_runs
-from shlo_disc.diagnostics import CompileError, RuntimeShapeError, ToolchainError, UnsupportedOpError
+from shlo_disc.diagnostics import CompileError, RuntimeShapeError, Source, Span, ToolchainError, UnsupportedOpError
 from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.dynamic_ops.reference import interpret
 from shlo_disc.ir.core import Module, Op
 from shlo_disc.ir.rewrite import Replacement, Surroundings, replace_ops
 from shlo_disc.legalize.legalize import legalize
+from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module
 from shlo_disc.passes.dce import eliminate_dead_ops
 from shlo_disc.passes.partition_scheduling import inputs_of
@@ -32,6 +33,7 @@ from shlo_disc.targets import target_named
 Array: TypeAlias = NDArray[Any]
 
 _KEPT = 24  # programs that are kept ready to run
+_SIZES_KEPT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,9 +213,27 @@ def standard_ways(config: BuildConfig, *, fast_xla: bool = False) -> dict[str, P
 
         return run
 
+    def plain(module: Module) -> str:
+        return print_module(replace_ops(module, {"stablehlo.composite": _called}))
+
     def by_xla(module: Module) -> Run:
-        plain = replace_ops(module, {"stablehlo.composite": _called})
-        return xla.XlaRunner(print_module(plain), fast=fast_xla)
+        return xla.XlaRunner(plain(module), fast=fast_xla)
+
+    def specialized(module: Module) -> Run:
+        """Compile the program anew for the sizes of each call: all its shapes are numbers."""
+        text, compiled = plain(module), ways["compiled"]
+
+        @lru_cache(_SIZES_KEPT)
+        def at(shapes: tuple[tuple[int, ...], ...]) -> Run:
+            try:
+                found = xla.refined(text, shapes)
+            except Exception as error:  # whatever MLIR raises: XLA cannot refine all that this compiler takes
+                raise UnsupportedOpError(
+                    f"XLA does not refine these shapes: {error}", Span(Source("", ""), 0, 0)
+                ) from error
+            return compiled(parse_module(found))
+
+        return lambda inputs: at(tuple([x.shape for x in inputs]))(inputs)
 
     ways = {**compiled_ways(config), "interpreter": interpreter}
-    return ways | ({"xla": by_xla} if xla_is_installed() else {})
+    return ways | ({"xla": by_xla, "specialized": specialized} if xla_is_installed() else {})

@@ -54,6 +54,20 @@ def _call_statically(module: Any, shapes: Sequence[tuple[int, ...]]) -> None:
             func.ReturnOp(func.CallOp(main.type.results, callee, arguments).results)
 
 
+def refined(text: str, shapes: Sequence[tuple[int, ...]]) -> str:
+    """The same module with these shapes of its arguments, and all others that follow from them.
+
+    Raises `ValueError` where XLA's shape refinement does not end with static shapes.
+    """
+    from jax._src.interpreters import mlir  # noqa: PLC0415
+    from jaxlib.mlir import ir  # noqa: PLC0415
+
+    with mlir.make_ir_context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        _call_statically(module, shapes)
+        return str(mlir.refine_polymorphic_shapes(module))
+
+
 def xla_executable(text: str, shapes: Sequence[tuple[int, ...]], device: Any, *, fast: bool = False) -> Any:
     """`@main` of a StableHLO text, compiled by XLA for these shapes; `execute` takes arrays on `device`.
 

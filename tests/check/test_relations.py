@@ -42,7 +42,7 @@ Function: TypeAlias = Callable[..., Any]
 
 CALLS = 24
 TARGET = BuildConfig(CompileOptions(optimize=1, threads=1))
-ALL = ("compiled", *[way for way in (*ALIKE, *OTHERS) if way != "compiled"], "xla")
+ALL = ("compiled", *[way for way in (*ALIKE, *OTHERS) if way not in {"compiled", "specialized"}], "xla")
 
 
 def exported(function: Function, shapes: Sequence[str], dtype: str = "float32") -> Module:
@@ -95,6 +95,10 @@ RELATIONS: Mapping[str, tuple[Function, Sequence[str]]] = {
         lambda x: (lax.iota(jnp.int32, x.shape[0]) * jnp.int32(100_000_000)).astype(jnp.int64),
         ["a"],
     ),
+    "rows of which some are padding": (
+        lambda x: jnp.pad(x, (0, x.shape[0] // 2)).reshape(3, x.shape[0] // 2).sum(1),
+        ["2*a"],
+    ),
     "positions of 8 bits as indices": (lambda x: x[jnp.arange(x.shape[0]).astype(jnp.uint8)], ["a"]),
 }
 
@@ -106,6 +110,15 @@ def test_all_ways_agree_about_related_values(name: str) -> None:
     found = examined(exported(function, shapes), plan)
     assert found.finding is None, str(found.finding)
     assert found.agreed == CALLS
+
+
+@pytest.mark.parametrize("name", RELATIONS)
+def test_programs_that_are_compiled_for_the_sizes_of_a_call_agree(name: str) -> None:
+    function, shapes = RELATIONS[name]
+    plan = CheckPlan(random=6, seed=2, thresholds=True, distributions=("normal",), seconds=0)
+    found = examined(exported(function, shapes), plan, ("compiled", "specialized"))
+    assert found.finding is None, str(found.finding)
+    assert found.agreed == 6
 
 
 def test_thresholds_are_those_of_the_compiler() -> None:
