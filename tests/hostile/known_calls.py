@@ -164,6 +164,9 @@ def _others() -> Iterator[Call]:
                + _SHAPED.format(1, 1) + "}")  # fmt: skip
     part, indices = Tensor(("4", "?"), "f32"), Tensor(("4", "?"), "i32")
     yield Call("stablehlo.dynamic_top_k", (x, Tensor((), "i32")), (part, indices), "{api_version = 2 : i32}")
+    yield Call("shlo_disc.prefix", (x, Tensor(("2",), "i32")), (Tensor(("?", "?"), "f32"),), "{is_whole = false}")
+    yield Call("shlo_disc.dynamic_fft", (x, Tensor(("1",), "i32")), (Tensor(("4", "?"), "complex<f32>"),),
+               '{fft_type = "RFFT"}')  # fmt: skip
     three = Tensor(("4", "3"), "f32")
     yield Call("mhlo.topk", (x,), (three, replace(three, element="i32")),
                "{mhlo.attributes = {k = 3 : i64, largest = true}, mhlo.version = 1 : i64}")  # fmt: skip
