@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from shlo_disc.expr.dim import Dim, const
 from shlo_disc.ir.dtypes import DType
 
 Shape = tuple[Dim, ...]
+_NAME = re.compile(r"%\w+(?:#\d+)?")
 MOST_FIXED = 1 << 15  # product of fixed sizes of an operand: later steps make larger values
 _RECENT = 5  # last values, which are preferred as operands, so that programs become deep
 _ARITHMETIC = {"add": Dim.__add__, "multiply": Dim.__mul__, "divide": Dim.__floordiv__}
@@ -107,6 +109,10 @@ class ProgramBuilder:
         made = self.quiet(text, shape, dtype)
         self.values.append(made)
         return made
+
+    def read(self) -> set[str]:
+        """The names of the values that ops read."""
+        return {name for line in self._lines for name in _NAME.findall(line.partition(" = ")[2] or line)}
 
     def line(self, text: str) -> None:
         """Add lines as they are."""

@@ -94,8 +94,10 @@ def _program(builder: ProgramBuilder, suffix: str, kinds: Sequence[Sequence[Fami
         if made == wanted:
             break
     computed = [value for value in builder.values if value not in builder.arguments] or builder.values
-    results = [computed[-1], *[pick(choices, computed) for _ in range(choices.below(3))]]
-    return list({value.name: value for value in results}.values())
+    read = builder.read()
+    results = [value for value in computed if value.name not in read]  # what is neither read nor returned is not tested
+    results += [pick(choices, computed) for _ in range(choices.below(3))]
+    return list({value.name: value for value in results or computed[-1:]}.values())
 
 
 def _shape(choices: Choices, sizes: list[Dim]) -> Shape:
