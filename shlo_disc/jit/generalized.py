@@ -1,7 +1,7 @@
 """Programs for all sizes of functions that JAX cannot trace with symbolic sizes.
 
-Transforms along a dynamic axis, reflected padding, Python code that calls `int(x.shape[0])`: JAX traces such a function
-at given sizes only. Traces at several sizes are read (`trace_template.py`), and where their numbers differ, formulas of
+Reflected padding, `associative_scan`, Python code that calls `int(x.shape[0])`: JAX traces such a function at given
+sizes only. Traces at several sizes are read (`trace_template.py`), and where their numbers differ, formulas of
 the sizes are found that explain them (`size_formulas.py`). From these the function is traced once more with symbolic
 sizes (`replay.py`), and compiled. A call with new sizes is traced at these very sizes, which compiles nothing. If all
 numbers are those of the formulas, the program is what would be compiled; if not, it does not serve the call.

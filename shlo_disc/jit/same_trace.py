@@ -16,6 +16,7 @@ import numpy as np
 
 from shlo_disc.expr.dim import symbol
 from shlo_disc.jit.abstraction import Sizes
+from shlo_disc.jit.function_state import function_state
 from shlo_disc.jit.jax_modules import INTEGERS, MAPPINGS, SEQUENCES, jax_module
 from shlo_disc.legalize.constraints import read_size
 
@@ -33,6 +34,7 @@ class _Form:
     def __init__(self, sizes: Sizes) -> None:
         self._names = {one.name: symbol(one.name) for one in sizes}
         self._sizes = sizes
+        self._within = list[Any]()  # functions that are being written
 
     def closed(self, jaxpr: Any) -> tuple[object, ...]:
         """The form of a closed jaxpr."""
@@ -111,10 +113,18 @@ class _Form:
             return type(value).__name__, tuple([(name, self._param(getattr(value, name))) for name in fields])
         if isinstance(value, functools.partial):
             return "partial", self._param(value.func), self._param(value.args), self._param(value.keywords)
-        if (code := getattr(value, "__code__", None)) is not None:
-            cells = tuple([cell.cell_contents for cell in value.__closure__ or ()])
-            return "function", id(code), self._param(cells), self._param(value.__defaults__)
-        return type(value).__name__, value if _is_hashable(value) else str(value)
+        if (state := function_state(value)) is not None:
+            return self._function(value, *state)
+        return type(value).__name__, value if _is_hashable(value) else id(value)
+
+    def _function(self, function: Any, code: object, held: tuple[Any, ...]) -> object:
+        if function in self._within:  # it calls itself
+            return "function", self._within.index(function)
+        self._within.append(function)
+        try:
+            return "function", code, tuple(map(self._param, held))
+        finally:
+            self._within.pop()
 
     def _folded(self, eqn: Any, given: tuple[Any, ...]) -> object | None:
         """The value of an equation of known numbers, such as a size that is converted to a float; else None."""

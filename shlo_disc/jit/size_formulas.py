@@ -110,7 +110,8 @@ def _quotients(values: Sequence[int], sizes: Sequence[int], k: int) -> Iterator[
     distance, rise = sizes[high] - sizes[low], values[high] - values[low]
     for divisor in range(2, _MOST_DIVIDED + 1):
         around = round(rise * divisor / distance) if distance else 0
-        for factor in range(max(1, around - divisor), around + divisor + 1):
+        unsure = divisor // max(1, distance) + 1  # each of the two values was rounded by less than one
+        for factor in range(max(1, around - unsure), around + unsure + 1):
             if math.gcd(factor, divisor) != 1:
                 continue
             least = max(value * divisor - factor * size for value, size in zip(values, sizes, strict=True))

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import enum
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from shlo_disc.jit.function_state import function_state
 from shlo_disc.jit.jax_modules import INTEGERS, MAPPINGS, NUMPY, SEQUENCES, jax_module
 
 # Calls of functions, and which parameter is the function. Rules of derivatives, their other ones, are left out.
@@ -268,15 +269,22 @@ def _prefix(eqn: Any, known: Mapping[Any, _Prefix]) -> _Prefix | None:
     return _Prefix(given.variable, limits, given.is_part or limits != given.shape)
 
 
-def _key(value: Any) -> object:
-    """What tells an object without places from others: functions by their code and what they hold."""
+def _key(value: Any, within: tuple[Any, ...] = ()) -> object:
+    """What tells an object without places from others: functions by their code and what they hold.
+
+    `within` are functions that hold it.
+    """
     if isinstance(value, functools.partial):
-        return "partial", _key(value.func), _key(value.args), _key(tuple(sorted(value.keywords.items())))
-    if (code := getattr(value, "__code__", None)) is not None:
-        held: Sequence[Any] = [cell.cell_contents for cell in value.__closure__ or ()]
-        return "function", code, tuple(map(_key, held)), _key(value.__defaults__)
+        return "partial", *[
+            _key(one, within) for one in (value.func, value.args, tuple(sorted(value.keywords.items())))
+        ]
+    if (state := function_state(value)) is not None:
+        if value in within:  # it calls itself
+            return "function", within.index(value)
+        code, held = state
+        return "function", code, tuple([_key(one, (*within, value)) for one in held])
     if isinstance(value, SEQUENCES):
-        return tuple(map(_key, value))
+        return type(value).__name__, tuple([_key(one, within) for one in value])
     try:
         hash(value)
     except TypeError:

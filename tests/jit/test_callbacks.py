@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -135,3 +136,64 @@ def test_callbacks_are_forgotten_with_their_program() -> None:
     del bound
     gc.collect()
     assert callbacks.count() == before
+
+
+class Scale:
+    """A factor, and functions that multiply by it."""
+
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+
+    def times(self, x: Any) -> Any:
+        return np.asarray(x) * np.float32(self.factor)
+
+
+def by_closure(n: float) -> Any:
+    return lambda x: np.asarray(x) * np.float32(n)
+
+
+def by_default(n: float) -> Any:
+    def scale(x: Any, *, factor: float = n) -> Any:
+        return np.asarray(x) * np.float32(factor)
+
+    return scale
+
+
+def by_attribute(n: float) -> Any:
+    def scale(x: Any) -> Any:
+        return np.asarray(x) * np.float32(scale.factor)  # type: ignore[attr-defined]
+
+    setattr(scale, "factor", n)  # noqa: B010
+    return scale
+
+
+def by_recursion(n: float) -> Any:
+    def power(k: float) -> float:
+        return 1.0 if k < 1 else 2 * power(k - 1)
+
+    return lambda x: np.asarray(x) * np.float32(power(n))
+
+
+HELD = {
+    "an object": lambda n: Scale(n).times,
+    "a closure": by_closure,
+    "a default": by_default,
+    "an attribute": by_attribute,
+    "a function that calls itself": by_recursion,
+    "arguments of a partial": lambda n: partial(np.multiply, np.float32(n)),
+    "a sign of zero": lambda n: lambda x: np.copysign(np.asarray(x), -0.0 if n % 2 else 0.0),
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+@pytest.mark.parametrize("factor", [int, lambda n: 3 if n == 5 else 4], ids=["number", "comparison"])
+def test_a_callback_is_that_of_its_sizes(name: str, factor: Callable[[Any], int]) -> None:
+    """Each trace makes it anew: a program must not call the one of other sizes."""
+
+    def function(x: Any) -> Any:
+        return jax.pure_callback(HELD[name](factor(x.shape[0])), jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+    run = shlo_disc.jit(function)
+    for size in (3, 5, 7, 4, 5, 3, 7, 5):
+        x = np.arange(1, size + 1, dtype=np.float32)
+        np.testing.assert_array_equal(run(x).view(np.int32), jax.jit(function)(x).view(np.int32))
