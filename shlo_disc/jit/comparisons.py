@@ -35,8 +35,8 @@ from shlo_disc.legalize.constraints import read_size
 class SizeAssumption:
     """That a size, or a difference of two, has a relation to 0: one of `!=`, `>=`, `<=`, `<`.
 
-    `read` is no relation, and never true: the function looked the size up, as in a dict, or made a text of it. No
-    answer of JAX is right for such a use of a symbolic size.
+    `read` is no relation, and never true: the function looked the size up, as in a dict, made a text of it, or caught
+    JAX's error that there is no answer. No answer is right for such a use of a symbolic size.
 
     `by_library`: asked by code that is defined alike for all sizes at which it raises no error.
     """
@@ -113,6 +113,25 @@ def _record(size: Any, relation: str, *, is_equality: bool = False) -> None:
         _state.scope = scope
 
 
+def _record_error() -> None:
+    """Record that JAX has no answer. If the function catches that, it takes a path which no number leads to.
+
+    Where JAX itself asks, and expects that there may be no answer, nothing is recorded.
+    """
+    if _state.scope is None:
+        return
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_name in _CONSTRUCTING:
+        frame = frame.f_back
+    if frame is not None and frame.f_code.co_name != "_divmod":  # which catches its own error
+        frame = frame.f_back
+    while frame is not None:
+        if "InconclusiveDimensionOperation" in frame.f_code.co_names and _is_of_jax(frame.f_code.co_filename):
+            return
+        frame = frame.f_back
+    _state.found.setdefault(JaxAssumption(0, "read", by_library=False))
+
+
 @lru_cache(maxsize=1)
 def _watch() -> None:
     """Let JAX's symbolic sizes report what they assume; JAX has no public way to ask for it."""
@@ -143,17 +162,52 @@ def _watch() -> None:
         _record(self, "!=")
         return True
 
-    def watched_reading(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        def watched(self: Any) -> Any:
-            if _state.scope is self.scope and _is_read_by_user():
-                _record(self, "read")
-            return read(self)
-
-        return watched
-
-    kind.__hash__, kind.__str__, kind.__repr__ = map(watched_reading, (kind.__hash__, kind.__str__, kind.__repr__))
+    kind.__hash__, kind.__str__, kind.__repr__ = map(_reading, (kind.__hash__, kind.__str__, kind.__repr__))
     kind.__eq__, kind._divmod, kind.__bool__ = watched_equal, watched_divide, watched_truth  # noqa: SLF001
     module._bounds_decision = watched_bounds  # noqa: SLF001
+    _watch_errors(kind)
+
+
+def _reading(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A method by which code outside of JAX reads a size."""
+
+    def watched(self: Any) -> Any:
+        if _state.scope is self.scope and _is_read_by_user():
+            _record(self, "read")
+        return read(self)
+
+    return watched
+
+
+_CONSTRUCTING = frozenset({"_record_error", "watched", "__init__"})  # functions that run while an error is made
+
+
+def _watch_errors(kind: Any) -> None:
+    """Let the errors of symbolic sizes, that JAX has no answer, report that they are raised."""
+    inconclusive = jax_module("jax.errors").InconclusiveDimensionOperation
+    raised = inconclusive.__init__
+
+    def watched(self: Any, *args: Any) -> None:
+        _record_error()
+        raised(self, *args)
+
+    def without_answer(message: str) -> Callable[[Any], Any]:
+        def refuse(_: Any) -> Any:
+            raise TypeError(message)
+
+        return _reading(refuse)
+
+    inconclusive.__init__ = watched
+    for method, message in _CONVERSIONS.items():
+        setattr(kind, method, without_answer(message))
+
+
+# Python raises these errors for a class without the method; with one, it is seen that a function asked.
+_CONVERSIONS = {
+    "__index__": "'_DimExpr' object cannot be interpreted as an integer",
+    "__float__": "must be real number, not _DimExpr",
+    "__complex__": "must be complex number, not _DimExpr",
+}
 
 
 def _difference(one: Any, other: Any) -> Any:
@@ -193,6 +247,10 @@ _STANDARD_LIBRARY = inspect.__file__.rpartition(os.sep)[0]
 def _library_folders() -> tuple[str, ...]:
     """JAX's, and that of this package, whose calls look sizes up in JAX's caches."""
     return str(Path(jax_module().__file__).parent), str(Path(__file__).parent)
+
+
+def _is_of_jax(file: str) -> bool:
+    return file.startswith(_library_folders()[0])
 
 
 def _is_asked_by_library() -> bool:

@@ -209,6 +209,36 @@ def test_sizes_that_are_looked_up_or_written(read: Any) -> None:
     served(lambda x: x * read(x.shape[0]), [(3,), (5,), (4,), (7,), (12,), (3,), (1,)])
 
 
+def caught(attempt: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A function with another path for sizes at which an attempt fails."""
+
+    def function(x: Any) -> Any:
+        try:
+            return attempt(x)
+        except Exception:  # noqa: BLE001 - functions of users do so
+            return x - 4
+
+    return function
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda x: x.reshape(-1, 4).sum(1),
+        lambda x: jnp.sin(x) if x.shape[0] > 6 else jnp.cos(x),
+        lambda x: x * int(x.shape[0]),
+        lambda x: x * float(x.shape[0]),
+        lambda x: x + np.ones(x.shape[0], np.float32),
+        lambda x: sum(x[k] for k in range(x.shape[0])),
+        lambda x: x * (x.shape[0] // (x.shape[0] - 4) + 1),
+        lambda x: jnp.split(x, 4)[1],
+    ],
+)
+def test_functions_that_catch_that_there_is_no_answer(attempt: Any) -> None:
+    """JAX refuses symbolic sizes there; at numbers, the function takes the other path."""
+    served(caught(attempt), [(4,), (8,), (9,), (12,), (7,), (5,), (16,), (3,), (1,)])
+
+
 def test_a_function_that_asks_whether_two_sizes_are_equal() -> None:
     def function(x: Any, y: Any) -> Any:
         return x.sum() * (2 if x.shape[0] == y.shape[0] else 3)
