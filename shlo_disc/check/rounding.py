@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 from shlo_disc.analysis.access import VIEWS
 from shlo_disc.check.function_errors import CORRECTLY_ROUNDED, Implementation, disagreement
 from shlo_disc.check.significands import is_float, is_held, is_short, lowest_bit, unit_of, units
+from shlo_disc.check.transforms import TRANSFORM_ULPS, real_where_exact, transformed_size, without_dust
 from shlo_disc.dynamic_ops import contract, create, linear_algebra
 from shlo_disc.dynamic_ops.create import IotaAttrs
-from shlo_disc.dynamic_ops.fourier import FftAttrs, Transform
+from shlo_disc.dynamic_ops.fourier import FftAttrs
 from shlo_disc.dynamic_ops.move import BroadcastAttrs
 from shlo_disc.dynamic_ops.opdef import Arrays, RunBody, Trait
 from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
@@ -46,11 +47,13 @@ _VECTORS: Mapping[str, tuple[int, int | None]] = {
     linear_algebra.GESDD.name: (1, 2),
     linear_algebra.GESVD.name: (1, 2),
 }
+_ELIMINATES = frozenset(
+    one.name for one in (linear_algebra.TRSM, linear_algebra.POTRF, linear_algebra.CHOLESKY, linear_algebra.GETRF)
+)
 # Units in the last place between two implementations of an addition, each of which rounds by up to half a unit.
 _SUMMED = 0.75
 
 _ALIKE = 0.125  # units for each term: sums of equal terms may round to the same side every time
-_TRANSFORMED = 16.0  # units of the norm of a line: SciPy's transforms of prime lengths are off by up to 14
 _FEW = 4096.0  # terms that are summed sequentially at most; longer sums consist of partial sums
 
 
@@ -159,12 +162,12 @@ class _Perturbed:
             every = zip(results, sizes, summed, strict=True)
             results = tuple([np.where(is_held(size, unit), exact, self._beside(x, size)) for x, size, exact in every])
         if isinstance(op.attrs, FftAttrs):
-            sizes = _transformed_size(op.attrs, inputs[0], results[0].shape)
+            sizes = transformed_size(op.attrs, inputs[0], results[0].shape)
             if self._cancels:  # not what is moved: a transform of it would not cancel
-                results = tuple([_without_dust(x, sizes, ulps) for x in by_definition(op, inputs, run)])
+                results = tuple([without_dust(x, sizes, ulps) for x in by_definition(op, inputs, run)])
             else:
-                results = tuple([self._beside(x, sizes, _TRANSFORMED) for x in results])
-            results = tuple([_real_where_exact(op.attrs, x, inputs[0].shape[-1]) for x in results])
+                results = tuple([self._beside(x, sizes, TRANSFORM_ULPS) for x in results])
+            results = tuple([real_where_exact(op.attrs, x, inputs[0].shape[-1]) for x in results])
         return self._turned(results, *_VECTORS[op.name]) if op.name in _VECTORS else results
 
     def _sizes(self, op: Op[object], inputs: Arrays, run: RunBody) -> Arrays:
@@ -176,13 +179,14 @@ class _Perturbed:
             self._rounds = True
 
     def _summed(self, op: Op[object], inputs: Arrays, run: RunBody) -> Arrays:
-        """Evaluate an op; in every second pair of runs, reductions and products of f32 sum in f64.
+        """Evaluate an op; in every second pair of runs, what sums products of f32 sums in f64.
 
+        These are reductions, products, and eliminations, which fused multiply-add does not round in between.
         NumPy adds rows one to the other, so that many equal rows would all have equal errors. A product that is too
         large for its type may be added unrounded: infinity stays what it is, where -inf would make NaN of it.
         """
         is_sum = isinstance(op.attrs, ReduceAttrs | contract.DotAttrs | contract.ConvAttrs) and _only_adds(op)
-        if not (self._sums_exactly and is_sum):
+        if not (self._sums_exactly and (is_sum or op.name in _ELIMINATES)):
             return by_definition(op, inputs, run)
         op_in_wide = replace(op, results=tuple([replace(t, dtype=_WIDE.get(t.dtype, t.dtype)) for t in op.results]))
         wide = tuple([x.astype(np.result_type(x.dtype, np.float64)) if _is_narrow(x.dtype) else x for x in inputs])
@@ -280,43 +284,6 @@ class _Perturbed:
             self._sign if noise is Noise.APART else np.copysign(self._sign, self._sign * x)
         )  # functions are odd, or even
         return sign * np.clip(6 * drawn - 3, -1, 1)
-
-
-def _transformed_size(attrs: FftAttrs, x: Array, shape: Sequence[int]) -> Array:
-    """The norm of the inputs of each result of a transform, which bounds its error (Higham 2002, 24.1)."""
-    axes = tuple(range(-attrs.rank, 0))
-    norm = np.sqrt((abs(x.astype(np.complex128)) ** 2).sum(axes, keepdims=True))
-    scaled = attrs.transform in (Transform.IFFT, Transform.IRFFT)
-    return norm / max(1, math.prod(shape[-attrs.rank :])) if scaled else norm
-
-
-def _real_where_exact(attrs: FftAttrs, x: Array, points: int) -> Array:
-    """Clear imaginary parts of a real transform at frequency 0 and, for even lengths, the highest: they are exact."""
-    if attrs.transform is not Transform.RFFT or attrs.rank != 1:
-        return x
-    found, imaginary = x.copy(), np.imag(x).copy()
-    for place in {0, points // 2} if points and points % 2 == 0 else {0}:
-        part = imaginary[..., place : place + 1]
-        part[np.isfinite(part)] = 0
-    found.imag = imaginary
-    return found
-
-
-def _without_dust(x: Array, norm: Array, ulps: float) -> Array:
-    """The results of a transform, but 0 where they may cancel exactly.
-
-    They may where a result, or a part of a complex one, is no more than rounding errors: of the largest results, or of
-    the norm of the line.
-    """
-    is_finite = np.isfinite(x)
-    largest = np.where(is_finite, abs(x), 0).max(axis=-1, keepdims=True, initial=0)
-    found = np.where(is_finite & (abs(x) <= ulps * np.spacing(largest)), x.dtype.type(0), x)
-    bound = _TRANSFORMED * units(norm.astype(np.float64), np.real(x).dtype)
-    if x.dtype.kind == "f":
-        return np.where(abs(x) <= bound, x.dtype.type(0), found)
-    for part in (np.real, np.imag):
-        part(found)[abs(part(x)) <= bound] = 0
-    return found
 
 
 def _at_roots(op: Op[object], inputs: Arrays, result: Array, moved: Array) -> Array:

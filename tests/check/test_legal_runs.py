@@ -294,3 +294,24 @@ def test_what_a_transform_and_its_inverse_cancel_is_zero_in_some_runs() -> None:
     assert (runs[6:, x == 0] == 0).all()
     assert (runs[:6, x == 0] != 0).mean() > 0.5
     np.testing.assert_allclose(runs[:, x != 0], 1.5, rtol=1e-4)
+
+
+def test_what_a_triangular_solution_cancels_is_rounded_in_finer_steps_in_some_runs() -> None:
+    """Fused multiply-add leaves less of it than any order of rounded products does."""
+    program = program_of(
+        parse(
+            "func.func @main(%a: tensor<3x3xf32>, %b: tensor<3x1xf32>) -> tensor<3x1xf32> {\n"
+            '  %0 = "stablehlo.triangular_solve"(%a, %b) <{left_side = true, lower = true, transpose_a ='
+            " #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}>"
+            " : (tensor<3x3xf32>, tensor<3x1xf32>) -> tensor<3x1xf32>\n"
+            "  return %0 : tensor<3x1xf32>\n}"
+        )
+    )
+    rng = np.random.default_rng()
+    a = np.tril(rng.uniform(0.5, 1.5, (3, 3))).astype(np.float32)
+    a[2, 2] = 1.0
+    b = a @ np.array([[1], [1], [0]], np.float32)
+    left = np.array([run[0][2, 0] for run in perturbed_runs(program, [a, b], range(32), "compiled")], np.float64)
+    assert (abs(left) < 1e-5).all()
+    steps = left * 2**25  # where each term is rounded, its steps are at least these
+    assert (abs(steps - np.rint(steps)) > 1e-2).any()
