@@ -28,7 +28,8 @@ from shlo_disc import CompileOptions
 from shlo_disc.artifact import Artifact
 from shlo_disc.runtime.building.build import Builder
 from shlo_disc.runtime.building.cache import open_cache
-from shlo_disc.runtime.building.toolchain import cpu_title, find_compiler
+from shlo_disc.runtime.building.machines import cpu_title
+from shlo_disc.runtime.building.toolchain import find_compiler
 from shlo_disc.runtime.cpu.product_timing import Stand, TimedCandidate, rate_trials, time_trials
 from shlo_disc.runtime.cpu.schedules import hardware
 from shlo_disc.runtime.dispatch import candidate_of, selections

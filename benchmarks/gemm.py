@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.timing import ROOT, geometric_mean
-from shlo_disc.runtime.building.toolchain import cpu_title
+from shlo_disc.runtime.building.machines import cpu_title
 
 SQUARE = (64, 128, 256, 512, 1024, 2048)
 SIZES = (

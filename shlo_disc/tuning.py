@@ -19,7 +19,8 @@ from shlo_disc.pipeline import compile_program, read_source
 from shlo_disc.progress import Bar
 from shlo_disc.runtime.building.build import Builder
 from shlo_disc.runtime.building.cache import open_cache
-from shlo_disc.runtime.building.toolchain import cpu_title, find_compiler
+from shlo_disc.runtime.building.machines import cpu_title
+from shlo_disc.runtime.building.toolchain import find_compiler
 from shlo_disc.runtime.cpu.product_timing import KINDS, Sizes, Stand, TimedCandidate, learn, time_trials
 from shlo_disc.runtime.cpu.schedules import find_schedules, hardware, store_costs, store_tuned
 from shlo_disc.runtime.dispatch import selections, shape_of

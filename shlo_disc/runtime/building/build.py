@@ -14,7 +14,7 @@ from shlo_disc.device.libraries import library_names, library_text
 from shlo_disc.diagnostics import ToolchainError, one_line
 from shlo_disc.runtime.building import elf
 from shlo_disc.runtime.building.cache import Cache, digest
-from shlo_disc.runtime.building.toolchain import Compiler, cpu_name
+from shlo_disc.runtime.building.toolchain import Compiler
 from shlo_disc.runtime.library import RUNTIME_FUNCTIONS, try_to_load
 from shlo_disc.runtime.threads import available_threads
 
@@ -171,4 +171,4 @@ class Builder:
     def _key(self, source: _Source) -> str:
         flags = self.compiler.flags(source.optimize)
         included = headers.included(source.text).values()
-        return digest(self.compiler.identity, *flags, cpu_name(), *included, source.text)
+        return digest(self.compiler.identity, *flags, self.compiler.machine.identity, *included, source.text)

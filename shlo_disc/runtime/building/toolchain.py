@@ -17,13 +17,14 @@ import shlex
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
 from shlo_disc.diagnostics import ToolchainError, one_line
 from shlo_disc.processes import Finished, run, shown
+from shlo_disc.runtime.building.machines import Machine, native
 
 Kind = Literal["clang", "zig", "gcc"]
 
@@ -68,8 +69,6 @@ _ONLY: dict[Kind, tuple[str, ...]] = {
 # the kernels of an encoder grow from 2490 to 4340 lines of assembly, and from 0.33 to 0.45 s of compile time.
 _UNTUNED = ("-mtune=generic",)
 _ZIG_DRIVER = ("c++",)
-CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
-_CACHE_BYTES = {1: 32 << 10, 2: 512 << 10, 3: 8 << 20}  # by level, where the system does not report them
 # The process has loaded the C library and libm; nothing else is linked, except gcc's support of half floats.
 _LINK = ("-shared", "-nostdlib", "-Wl,-Bsymbolic")
 _LINK_ONLY: dict[Kind, tuple[str, ...]] = {"clang": (), "zig": (), "gcc": ("-lgcc",)}
@@ -79,24 +78,25 @@ _LINK_ONLY: dict[Kind, tuple[str, ...]] = {"clang": (), "zig": (), "gcc": ("-lgc
 class Compiler:
     """A C++ compiler that works: its command, and the version that it printed.
 
-    `seconds` is the time limit for one file; None for none.
+    `seconds` is the time limit for one file; None for none. Code is for `machine`.
     """
 
     kind: Kind
     command: tuple[str, ...]
     version: str
     seconds: float | None = None
+    machine: Machine = field(default_factory=native)
 
     def flags(self, optimize: int) -> tuple[str, ...]:
         """The flags that an object file depends on."""
-        caches = [f"-DSHLO_L{level}_BYTES={cache_bytes(level)}" for level in _CACHE_BYTES]
+        caches = [f"-DSHLO_L{level}_BYTES={size}" for level, size in enumerate(self.machine.cache_bytes, start=1)]
         contraction = _OPTIMIZED[self.kind] if optimize else _UNOPTIMIZED
         fixed = (*_LANGUAGE, *_ARITHMETIC, contraction, *_ONLY[self.kind], *caches)
         if self.kind != "zig":
-            return (f"-O{optimize}", *_machine(), *fixed)
+            return (f"-O{optimize}", *self.machine.flags, *fixed)
         if self.is_driven_by_zig:
-            return (f"-O{optimize}", "-march=native", *fixed)
-        return (f"-O{min(optimize, 2)}", *_machine(), *_UNTUNED, *fixed)
+            return (f"-O{optimize}", self.machine.flags[0], *fixed)
+        return (f"-O{min(optimize, 2)}", *self.machine.flags, *_UNTUNED, *fixed)
 
     @property
     def identity(self) -> str:
@@ -293,43 +293,3 @@ def _not_a_compiler(path: str, why: str) -> ToolchainError:
         f"{one_line(path)} does not answer like clang, gcc or zig: {why}\n"
         "  help: name a working compiler with CompileOptions(compiler=...)"
     )
-
-
-def _machine() -> tuple[str, ...]:
-    """Flags for code of this CPU, with its widest vectors."""
-    if platform.machine() not in {"x86_64", "AMD64"}:
-        return ("-mcpu=native",)
-    return ("-march=native", "-mprefer-vector-width=512")
-
-
-def cpu_title() -> str:
-    """The name of this CPU."""
-    names = [
-        line.partition(":")[2].strip()
-        for line in cpu_name().splitlines()
-        if line.startswith(("model name", "CPU part"))
-    ]
-    return names[0] if names else platform.machine()
-
-
-@lru_cache
-def cache_bytes(level: int) -> int:
-    """The size of the data cache of level 1, 2 or 3, or of a common one if the system does not report it."""
-    try:
-        for folder in sorted(CACHES.glob("index*")):
-            if int((folder / "level").read_text()) == level and "Instr" not in (folder / "type").read_text():
-                return int((folder / "size").read_text().strip().removesuffix("K")) << 10
-    except (OSError, ValueError):
-        pass
-    return _CACHE_BYTES[level]
-
-
-@lru_cache
-def cpu_name() -> str:
-    """The model and features of this CPU: code for one must not be run on another."""
-    info = Path("/proc/cpuinfo")
-    if not info.is_file():
-        return f"{platform.machine()} {platform.processor()}"
-    first = info.read_text(errors="replace").partition("\n\n")[0]
-    wanted = ("model name", "flags", "CPU implementer", "CPU part", "Features")
-    return "\n".join(line for line in first.splitlines() if line.startswith(wanted))

@@ -17,7 +17,8 @@ from shlo_disc.device.headers import included
 from shlo_disc.device.libraries import library_names, library_text
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.building.cache import Cache, digest
-from shlo_disc.runtime.building.toolchain import Compiler, cache_bytes, cpu_name, find_compiler
+from shlo_disc.runtime.building.machines import cache_bytes, cpu_name
+from shlo_disc.runtime.building.toolchain import Compiler, find_compiler
 from shlo_disc.runtime.threads import default_threads
 from shlo_disc.schedules.candidates import Hardware
 from shlo_disc.schedules.tables import CostTable, Schedules, Scheduling, TunedProduct, analytic, parse_schedules

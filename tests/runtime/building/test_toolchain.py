@@ -18,10 +18,11 @@ from shlo_disc.device import headers
 from shlo_disc.device.libraries import library_names
 from shlo_disc.diagnostics import ToolchainError
 from shlo_disc.options import CompileOptions
-from shlo_disc.runtime.building import toolchain
+from shlo_disc.runtime.building import machines
 from shlo_disc.runtime.building.build import Builder
 from shlo_disc.runtime.building.cache import Cache
-from shlo_disc.runtime.building.toolchain import Compiler, cache_bytes, cpu_name, find_compiler
+from shlo_disc.runtime.building.machines import cache_bytes, cpu_name
+from shlo_disc.runtime.building.toolchain import Compiler, find_compiler
 from shlo_disc.runtime.cpu.executable import build
 from shlo_disc.runtime.library import open_program
 from tests.runtime.sample import PROBE, SAMPLE
@@ -46,7 +47,7 @@ def test_sizes_of_data_caches_are_the_systems(monkeypatch: pytest.MonkeyPatch, t
         folder.mkdir()
         for name, text in (("level", str(level)), ("type", kind), ("size", size)):
             (folder / name).write_text(f"{text}\n")
-    monkeypatch.setattr(toolchain, "CACHES", tmp_path)
+    monkeypatch.setattr(machines, "CACHES", tmp_path)
     assert [cache_bytes.__wrapped__(level) for level in (1, 2, 3)] == [48 << 10, 1 << 20, 8 << 20]
     assert f"-DSHLO_L1_BYTES={cache_bytes(1)}" in find_compiler().flags(2)
 

@@ -1,0 +1,131 @@
+"""Machines that code is compiled for: this one, or all CPUs of a level.
+
+The levels of x86-64 are those of its System V ABI (section 3.1.1, "Processor Architecture").
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from shlo_disc.diagnostics import ShloDiscError
+
+CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+_CACHE_BYTES = {1: 32 << 10, 2: 512 << 10, 3: 8 << 20}  # by level, where they are not known
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What code is compiled for. `native`: this machine and no other.
+
+    `family` is what Python's `platform.machine` calls it, `flags` are those of compilers, `features` names that Linux
+    reports of a CPU that has them. `register`: bytes of a vector.
+    """
+
+    name: str
+    family: str
+    flags: tuple[str, ...]
+    features: frozenset[str]
+    register: int
+
+    @property
+    def is_native(self) -> bool:
+        """Whether it is this machine alone."""
+        return self.name == _NATIVE
+
+    @property
+    def identity(self) -> str:
+        """What object files depend on besides the flags: code for one CPU must not run on another."""
+        return cpu_name() if self.is_native else self.name
+
+    @property
+    def runs_here(self) -> bool:
+        """Whether this machine runs its code."""
+        return self.is_native or (self.family == _family() and self.features <= cpu_features())
+
+    @property
+    def cache_bytes(self) -> tuple[int, ...]:
+        """The bytes of the data caches of levels 1 to 3; those of common CPUs if this is a level of several."""
+        return tuple([cache_bytes(level) if self.is_native else size for level, size in _CACHE_BYTES.items()])
+
+
+_NATIVE = "native"
+_WIDEST = "-mprefer-vector-width=512"
+_V2 = frozenset({"cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3"})
+_V3 = _V2 | {"abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "xsave"}
+_V4 = _V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
+LEVELS = {
+    level.name: level
+    for level in (
+        Machine("x86-64-v2", "x86_64", ("-march=x86-64-v2",), _V2, 16),
+        Machine("x86-64-v3", "x86_64", ("-march=x86-64-v3",), _V3, 32),
+        Machine("x86-64-v4", "x86_64", ("-march=x86-64-v4", _WIDEST), _V4, 64),
+    )
+}
+
+
+def native() -> Machine:
+    """This machine."""
+    flags = ("-march=native", _WIDEST) if _family() == "x86_64" else ("-mcpu=native",)
+    return Machine(_NATIVE, _family(), flags, frozenset(), 0)
+
+
+def level_named(name: object) -> Machine:
+    """A level of CPUs by its name. Raises `ShloDiscError` if there is none."""
+    if not isinstance(name, str) or name not in LEVELS:
+        raise ShloDiscError(f"found the machine {name!r}, expected {' or '.join(map(repr, LEVELS))}")
+    return LEVELS[name]
+
+
+def best_level(names: Iterable[str] = tuple(LEVELS)) -> Machine | None:
+    """The level of the widest vectors, among some, whose code this machine runs."""
+    found = [LEVELS[name] for name in names if name in LEVELS and LEVELS[name].runs_here]
+    return max(found, key=lambda level: level.register, default=None)
+
+
+def _family() -> str:
+    found = platform.machine()
+    return {"AMD64": "x86_64", "arm64": "aarch64"}.get(found, found)
+
+
+@lru_cache
+def cpu_features() -> frozenset[str]:
+    """The features of this CPU, as Linux names them."""
+    lines = [line for line in cpu_name().splitlines() if line.startswith(("flags", "Features"))]
+    return frozenset(word for line in lines for word in line.partition(":")[2].split())
+
+
+def cpu_title() -> str:
+    """The name of this CPU."""
+    names = [
+        line.partition(":")[2].strip()
+        for line in cpu_name().splitlines()
+        if line.startswith(("model name", "CPU part"))
+    ]
+    return names[0] if names else platform.machine()
+
+
+@lru_cache
+def cache_bytes(level: int) -> int:
+    """The size of the data cache of level 1, 2 or 3, or of a common one if the system does not report it."""
+    try:
+        for folder in sorted(CACHES.glob("index*")):
+            if int((folder / "level").read_text()) == level and "Instr" not in (folder / "type").read_text():
+                return int((folder / "size").read_text().strip().removesuffix("K")) << 10
+    except (OSError, ValueError):
+        pass
+    return _CACHE_BYTES[level]
+
+
+@lru_cache
+def cpu_name() -> str:
+    """The model and features of this CPU: code for one must not be run on another."""
+    info = Path("/proc/cpuinfo")
+    if not info.is_file():
+        return f"{platform.machine()} {platform.processor()}"
+    first = info.read_text(errors="replace").partition("\n\n")[0]
+    wanted = ("model name", "flags", "CPU implementer", "CPU part", "Features")
+    return "\n".join(line for line in first.splitlines() if line.startswith(wanted))
