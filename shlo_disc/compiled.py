@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from shlo_disc.artifact import Artifact
+from shlo_disc.call_signature import Signature, SignaturePart
 from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
-from shlo_disc.exported import Signature, SignaturePart
 from shlo_disc.report.text import explain
 from shlo_disc.report_model import FactText
 from shlo_disc.runtime.binding import BoundMemory, check_same

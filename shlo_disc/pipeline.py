@@ -14,6 +14,7 @@ from shlo_disc.analysis.limits import limits
 from shlo_disc.analysis.sizes import Point, likely_points
 from shlo_disc.artifact import Artifact, Branches, Loop, SourceFile
 from shlo_disc.boundary import boundary
+from shlo_disc.call_signature import Signature
 from shlo_disc.choices import read_hints, read_options
 from shlo_disc.compiled import Compiled
 from shlo_disc.custom_calls import find_hook
@@ -21,7 +22,6 @@ from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
 from shlo_disc.dynamic_ops.control import OUTLINED_WHILE, OutlinedAttrs
 from shlo_disc.dynamic_ops.program import Body, Op, Program
 from shlo_disc.exported import (
-    Signature,
     allow_empty,
     bind_platform,
     deserialize,

@@ -12,7 +12,7 @@ import pytest
 import shlo_disc
 from shlo_disc import custom_calls
 from shlo_disc.artifact import Artifact
-from shlo_disc.exported import Signature
+from shlo_disc.call_signature import Signature
 from shlo_disc.expr.symbol_names import is_symbol_name
 from shlo_disc.options import CompileOptions, Hints
 from shlo_disc.pipeline import Request, Stopwatch, compile_for, compile_text

@@ -12,7 +12,7 @@ from shlo_disc.runtime.xla.primitive import call_in_trace
 
 
 class Pytrees(Protocol):
-    """How pytrees become flat arrays, and back: `exported.Signature`."""
+    """How pytrees become flat arrays, and back: `call_signature.Signature`."""
 
     def flatten(self, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Sequence[Any]:
         """The arrays of the arguments. Raises `ArgumentTypeError` for another structure."""
