@@ -15,7 +15,8 @@ from shlo_disc.ir.core import Module
 from shlo_disc.options import CompileOptions, Hints
 from shlo_disc.parse.printer import print_module
 from shlo_disc.pipeline import Request, Stopwatch, compile_module
-from shlo_disc.runtime.cpu.executable import CpuExecutable, build
+from shlo_disc.runtime.cpu.build import build
+from shlo_disc.runtime.cpu.executable import CpuExecutable
 from shlo_disc.runtime.partitions import PartitionedExecutable, Runnable, load
 from shlo_disc.target_names import HOST
 from shlo_disc.targets import target_named

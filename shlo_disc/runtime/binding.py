@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -37,7 +38,8 @@ class Binding:
 
     `shapes` are those of all bound arguments, `given` their spans, `arrays` the arrays that are kept. `raw` and
     `addresses` hold what is known before a call; `binder` fills in the rest. `packed` is by the number of the packing,
-    with packed constants too. `token` identifies the binding without keeping it alive.
+    with packed constants too. `known` are the symbols that bound arguments fix, by number. `token` identifies the
+    binding without keeping it alive.
     """
 
     binder: Binder
@@ -46,6 +48,7 @@ class Binding:
     arrays: Mapping[int, Array]
     packed: Mapping[int, Array]
     packed_arrays: tuple[PackedArray, ...]
+    known: Mapping[int, int]
     of_jax: bool
     addresses: Pointers
     raw: Words
@@ -79,19 +82,72 @@ def bind_arrays(constants: Constants, dtypes: Sequence[np.dtype[np.generic]], gi
         packed.update(constants.packer.pack({**constants.addresses, **places}, known, packed))
     used = read_slots(artifact, packed)
     kept = {k: array for k, array in arrays.items() if not array.nbytes or slots.get(k) in used}
+    spans = {k: span_of(array) for k, array in arrays.items()}
+    return _binding(
+        constants,
+        dtypes,
+        SavedBinding(shapes, kept, packed, known),
+        spans,
+        of_jax=bool(jax_types(tuple(given.values()))),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SavedBinding:
+    """What of bound arguments has to be kept: see `Binding`. `known`: symbols that they fix, by number."""
+
+    shapes: Mapping[int, tuple[int, ...]]
+    arrays: Mapping[int, Array]
+    packed: Mapping[int, Array]
+    known: Mapping[int, int]
+
+
+def restore_binding(constants: Constants, dtypes: Sequence[np.dtype[np.generic]], saved: SavedBinding) -> Binding:
+    """Bind what an earlier process has kept. Raises `ValueError` if that is not all of it, or of other sizes."""
+    artifact = constants.packer.artifact
+    check_sizes(artifact, saved.shapes)
+    for number, array in saved.arrays.items():
+        if saved.shapes.get(number) != array.shape or array.dtype != dtypes[number]:
+            raise ValueError(f"found {array.dtype}{list(array.shape)} for {artifact.arguments[number].name}")
+    for number, size in constants.packer.sizes(saved.known).items():
+        if number not in constants.packed and number in saved.packed and saved.packed[number].nbytes != size:
+            raise ValueError(f"found {saved.packed[number].nbytes} bytes of packed operand {number}, expected {size}")
+    packed = {**saved.packed, **constants.packed}
+    used = read_slots(artifact, packed)
+    for slot, buffer in enumerate(artifact.buffers):
+        number = buffer.number
+        if buffer.kind == "argument" and slot in used and number in saved.shapes and number not in saved.arrays:
+            raise ValueError(f"found no array for {artifact.arguments[number].name}, which calls read")
+    spans = {
+        k: span_of(saved.arrays[k]) if k in saved.arrays else (0, math.prod(shape) * dtypes[k].itemsize)
+        for k, shape in saved.shapes.items()
+    }
+    return _binding(constants, dtypes, replace(saved, packed=packed), spans, of_jax=False)
+
+
+def _binding(
+    constants: Constants,
+    dtypes: Sequence[np.dtype[np.generic]],
+    saved: SavedBinding,
+    spans: Mapping[int, Span],
+    *,
+    of_jax: bool,
+) -> Binding:
+    artifact, kept, packed = constants.packer.artifact, saved.arrays, saved.packed
     return Binding(
-        binder=Binder(artifact, dtypes, given, known),
-        shapes=shapes,
-        given={k: span_of(array) for k, array in arrays.items()},
+        binder=Binder(artifact, dtypes, saved.shapes, saved.known),
+        shapes=saved.shapes,
+        given=spans,
         arrays=kept,
         packed=packed,
         packed_arrays=tuple([_packed(artifact, k, x) for k, x in packed.items() if k not in constants.packed]),
-        of_jax=bool(jax_types(tuple(given.values()))),
+        known=saved.known,
+        of_jax=of_jax,
         addresses=pointers(
             [kept[k].ctypes.data if k in kept else 0 for k in range(len(artifact.arguments))]
             + [packed[k].ctypes.data if k in packed else 0 for k in range(len(artifact.packings))]
         ),
-        raw=words([known.get(k, 0) for k in range(artifact.given)]),
+        raw=words([saved.known.get(k, 0) for k in range(artifact.given)]),
         token=object(),
     )
 

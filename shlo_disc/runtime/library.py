@@ -113,6 +113,35 @@ def open_program(path: Path) -> LoadedProgram:
     return LoadedProgram(path, handle)
 
 
+def load_program(data: bytes | memoryview, name: str) -> LoadedProgram:
+    """Load the code of a program from memory. Raises `ToolchainError` if it cannot be loaded."""
+    descriptor = code_in_memory(data, name)
+    try:
+        program = open_program(code_path(descriptor))
+    except BaseException:
+        os.close(descriptor)
+        raise
+    # Libraries are known by their paths, so the number of this file is not used again before the code is unmapped.
+    closing = weakref.finalize(program.handle, os.close, descriptor)
+    closing.atexit = False
+    return program
+
+
+def code_in_memory(data: bytes | memoryview, name: str) -> int:
+    """The descriptor of a file in memory, which holds a shared object."""
+    if not hasattr(os, "memfd_create"):
+        raise ToolchainError("found a system without files in memory, expected Linux")
+    descriptor = os.memfd_create(name)
+    with os.fdopen(descriptor, "wb", closefd=False) as file:
+        file.write(data)
+    return descriptor
+
+
+def code_path(descriptor: int) -> Path:
+    """The path of such a file, for the loader of libraries."""
+    return Path("/proc/self/fd", str(descriptor))
+
+
 def try_to_load(path: Path) -> None:
     """Load a shared object and unload it. Raises `ToolchainError` if it cannot be loaded."""
     handle = _open(path, ctypes.CDLL)
@@ -120,6 +149,9 @@ def try_to_load(path: Path) -> None:
     close(ctypes.c_void_p(handle._handle))  # noqa: SLF001  (ctypes never closes one)  # pyright: ignore[reportPrivateUsage]
 
 
+# The version of what programs, the thread pool's library and this package expect of each other: device/call/runtime.h,
+# the functions that programs and the library export, and what they take. Code of another version is not run.
+INTERFACE = 1
 # What the thread pool's library exports.
 RUNTIME_FUNCTIONS = (
     "shlo_runtime_create",

@@ -17,7 +17,7 @@ from shlo_disc.host_ir import Case, Copy, HostCall, Launch, LaunchGroup, Slot, S
 from shlo_disc.runtime.interop import Array
 from shlo_disc.runtime.library import LoadedProgram, Pointers, Runtime, pointers, words
 from shlo_disc.runtime.limits import LARGEST, magnitude
-from shlo_disc.runtime.memory import aligned
+from shlo_disc.runtime.memory import ALIGNMENT, aligned
 from shlo_disc.size_expr import SizeExpr, evaluate, symbols_of
 
 
@@ -51,6 +51,12 @@ class Packer:
                 found[number] = memory = aligned(evaluate(size, known))
                 self._launch(packing, [*(addresses[slot] for slot in sources), memory.ctypes.data], known)
         return found
+
+    def sizes(self, given: Mapping[int, int]) -> Mapping[int, int]:
+        """The bytes of the packed operands whose sizes the known values of a call's symbols decide, by number."""
+        known = _known(self.artifact, given)
+        every = {k: self.artifact.buffers[one.buffers[-1]].size for k, one in enumerate(self.artifact.packings)}
+        return {k: evaluate(size, known) for k, size in every.items() if set(symbols_of(size)) <= known.keys()}
 
     def _launch(self, packing: Launch, addresses: list[int], known: Mapping[str, int]) -> None:
         extent, grain, scratch = (evaluate(one, known) for one in (packing.extent, packing.grain, packing.scratch))
@@ -139,7 +145,11 @@ class Constants:
         return {slot: address for slot, address in places.items() if address}
 
 
-def _aligned(data: bytes) -> Array:
+def _aligned(data: bytes | memoryview) -> Array:
+    """The bytes at an address that is aligned; those of a mapped file are not copied."""
+    found = np.frombuffer(data, np.uint8)
+    if found.ctypes.data % ALIGNMENT == 0:
+        return found
     memory = aligned(len(data))
-    memory[:] = np.frombuffer(data, np.uint8)
+    memory[:] = found
     return memory

@@ -32,7 +32,7 @@ from shlo_disc.legalize.legalize import legalize
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.passes import PASSES
 from shlo_disc.pipeline import Request, Stopwatch, compile_module, compile_text
-from shlo_disc.runtime.cpu.executable import build
+from shlo_disc.runtime.cpu.build import build
 from shlo_disc.runtime.partitions import load
 from tests.check.test_check import silent
 from tests.conftest import SEED

@@ -24,7 +24,8 @@ import shlo_disc
 from shlo_disc import CompileOptions, custom_calls
 from shlo_disc.artifact import Artifact
 from shlo_disc.codec import decode, encode
-from shlo_disc.runtime.cpu.executable import CpuExecutable, build
+from shlo_disc.runtime.cpu.build import build
+from shlo_disc.runtime.cpu.executable import CpuExecutable
 from tests.pipeline.hooks import SAME, WAYS, Floats, X, by_driver, call, program, register, way
 
 Array = NDArray[Any]

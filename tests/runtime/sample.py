@@ -14,7 +14,7 @@ from shlo_disc.host_ir import Buffer, Case, Constant, Copy, Launch, While
 from shlo_disc.options import CompileOptions
 from shlo_disc.report_model import ReportModel
 from shlo_disc.runtime.building.cache import Cache, digest
-from shlo_disc.runtime.cpu.executable import build
+from shlo_disc.runtime.cpu.build import build
 from tests.size_text import parsed
 
 DOUBLE = """

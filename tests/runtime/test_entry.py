@@ -22,7 +22,8 @@ import pytest
 
 import shlo_disc
 from shlo_disc.options import CompileOptions
-from shlo_disc.runtime.cpu.executable import CpuExecutable, build
+from shlo_disc.runtime.cpu.build import build
+from shlo_disc.runtime.cpu.executable import CpuExecutable
 from shlo_disc.runtime.entry import Entry
 from shlo_disc.runtime.interop import Array
 from shlo_disc.runtime.library import Runtime

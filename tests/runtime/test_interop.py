@@ -15,7 +15,7 @@ from shlo_disc.artifact import Argument, Result
 from shlo_disc.diagnostics import ArgumentTypeError
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.arguments import conform
-from shlo_disc.runtime.cpu.executable import build
+from shlo_disc.runtime.cpu.build import build
 from shlo_disc.runtime.interop import Array, as_numpy, dtype_of, jax_put, jax_types, kind_of, to_jax
 from shlo_disc.runtime.memory import POOL
 from tests.runtime.sample import SAMPLE, expected

@@ -11,7 +11,7 @@ import pytest
 from shlo_disc.artifact import Argument, Artifact, Result, SourceFile
 from shlo_disc.host_ir import Buffer, Launch
 from shlo_disc.options import CompileOptions
-from shlo_disc.runtime.cpu.executable import build
+from shlo_disc.runtime.cpu.build import build
 from shlo_disc.runtime.memory import POOL, MemoryPool
 from tests.runtime.sample import SAMPLE
 from tests.size_text import parsed

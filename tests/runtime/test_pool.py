@@ -13,7 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 from shlo_disc.options import CompileOptions
-from shlo_disc.runtime.cpu.executable import CpuExecutable, build
+from shlo_disc.runtime.cpu.build import build
+from shlo_disc.runtime.cpu.executable import CpuExecutable
 from shlo_disc.runtime.library import open_runtime, pointers, words
 from tests.runtime.sample import PROBE
 

@@ -125,6 +125,10 @@ class Cache:
         with suppress(ToolchainError):  # a warning came before it
             self.store(kind, key, data, suffix)
 
+    def body(self, path: Path) -> bytes:
+        """The bytes of an entry by its path, which `find` or `store` returned."""
+        return path.read_bytes()[:-_DIGEST]
+
     def load_artifact(self, key: str) -> Artifact | None:
         """A whole compiled program; None if it is missing or damaged."""
         data = self.load("artifacts", key)

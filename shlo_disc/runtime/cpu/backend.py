@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from shlo_disc.artifact import Artifact
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.building.cache import open_cache
-from shlo_disc.runtime.cpu.executable import build
+from shlo_disc.runtime.cpu.build import build
 from shlo_disc.runtime.cpu.schedules import scheduling
 from shlo_disc.runtime.dispatch import Log
 from shlo_disc.runtime.partitions import Runnable, load

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
 from copy import copy
 from ctypes import py_object
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +14,16 @@ from shlo_disc.artifact import Argument, Artifact
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.arguments import check_sizes, conform, conform_each, conform_one
-from shlo_disc.runtime.binding import Binding, BoundMemory, PackedArray, Span, bind_arrays, bound_memory
-from shlo_disc.runtime.building.build import Builder
-from shlo_disc.runtime.building.cache import open_cache
-from shlo_disc.runtime.building.toolchain import find_compiler
+from shlo_disc.runtime.binding import (
+    Binding,
+    BoundMemory,
+    PackedArray,
+    SavedBinding,
+    Span,
+    bind_arrays,
+    bound_memory,
+    restore_binding,
+)
 from shlo_disc.runtime.cpu.lapack import bind_lapack
 from shlo_disc.runtime.cpu.vm import Vm
 from shlo_disc.runtime.cpu.xla import CpuXlaProgram
@@ -35,7 +37,6 @@ from shlo_disc.runtime.library import (
     Binder,
     LoadedProgram,
     Runtime,
-    open_program,
     open_runtime,
     pointers,
     words,
@@ -227,10 +228,27 @@ class CpuExecutable:
 
         Calls are counted together. Arrays that are kept as they are must not be written to any more.
         """
+        return self._bound(bind_arrays(self._driver.constants, self._dtypes, given))
+
+    def _bound(self, binding: Binding) -> CpuExecutable:
         bound = copy(self)
-        bound.binding = bind_arrays(self._driver.constants, self._dtypes, given)
+        bound.binding = binding
         bound.entry = open_entry(self.artifact, bound.binding, self._driver.entry_point, self.runtime, self._served)
         return bound
+
+    @property
+    def saved_binding(self) -> SavedBinding:
+        """What `restored` needs of the bound arguments."""
+        found, constants = self.binding, self._driver.constants
+        packed = {number: array for number, array in found.packed.items() if number not in constants.packed}
+        return SavedBinding(found.shapes, found.arrays, packed, found.known)
+
+    def restored(self, saved: SavedBinding) -> CpuExecutable:
+        """The same program with arguments bound that an earlier process kept.
+
+        Raises `ValueError` if they are not all that it needs.
+        """
+        return self._bound(restore_binding(self._driver.constants, self._dtypes, saved))
 
     @property
     def bound(self) -> Mapping[int, tuple[int, ...]]:
@@ -321,34 +339,18 @@ def _cannot_bind(arrays: Sequence[Array]) -> InternalError:
     return InternalError(f"cannot bind the arrays of a call: found {shapes}")
 
 
-def build(
+def assemble(
     artifact: Artifact,
-    options: CompileOptions | None = None,
-    seconds: Mapping[str, float] | None = None,
-    pool: Executor | None = None,
+    program: LoadedProgram,
+    runtime: Callable[[], Path],
+    options: CompileOptions,
     log: Log | None = None,
 ) -> CpuExecutable:
-    """Compile an artifact's code, in the threads of a pool, or find it in the cache, and load it.
-
-    `seconds` are those of the earlier stages; `build` and `load` are added. `log` gets the schedules that calls take.
-    """
-    options = CompileOptions() if options is None else options
-    started = time.perf_counter()
-    compiler = find_compiler(options.compiler, options.compiler_seconds)
-    builder = Builder(compiler, options.optimize, open_cache(options.cache_dir), pool)
-    path = builder.program(artifact)
-    built = time.perf_counter()
-    try:
-        program = open_program(path)
-    except FileNotFoundError:  # another process has just trimmed the cache
-        program = open_program(builder.program(artifact))
+    """Make loaded code ready to run. `runtime` is the thread pool's library, for the first program of this process."""
     bind_lapack(artifact, program)
-    runtime = open_runtime(builder.runtime, options.threads or default_threads())
-    driver = (Vm if options.driver == "vm" else HostDriver)(artifact, program, runtime)
+    pool = open_runtime(runtime, options.threads or default_threads())
+    driver = (Vm if options.driver == "vm" else HostDriver)(artifact, program, pool)
     traced = driver if log is None else TracingDriver(artifact, driver, log)
-    executable = CpuExecutable(artifact, program, runtime, traced)
+    executable = CpuExecutable(artifact, program, pool, traced)
     executable.log = log
-    executable.xla_handlers = partial(replace(builder, pool=None).xla_handlers, "call/xla_handler.cc")
-    loaded = time.perf_counter()
-    executable.seconds = {**(seconds or {}), "build": built - started, "load": loaded - built}
     return executable

@@ -23,7 +23,7 @@ from shlo_disc.runtime.building.build import Builder
 from shlo_disc.runtime.building.cache import Cache
 from shlo_disc.runtime.building.machines import cache_bytes, cpu_name
 from shlo_disc.runtime.building.toolchain import Compiler, find_compiler
-from shlo_disc.runtime.cpu.executable import build
+from shlo_disc.runtime.cpu.build import build
 from shlo_disc.runtime.library import open_program
 from tests.runtime.sample import PROBE, SAMPLE
 

@@ -17,7 +17,7 @@ from shlo_disc.processes import run, shown
 from shlo_disc.runtime.building.build import Builder
 from shlo_disc.runtime.building.cache import Cache
 from shlo_disc.runtime.building.toolchain import find_compiler
-from shlo_disc.runtime.cpu.executable import build
+from shlo_disc.runtime.cpu.build import build
 from shlo_disc.runtime.cuda import nvrtc
 from tests.runtime.sample import SAMPLE
 

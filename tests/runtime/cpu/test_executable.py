@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from shlo_disc.artifact import Donation
 from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError
 from shlo_disc.options import CompileOptions
-from shlo_disc.runtime.cpu.executable import CpuExecutable, build
+from shlo_disc.runtime.cpu.build import build
+from shlo_disc.runtime.cpu.executable import CpuExecutable
 from shlo_disc.runtime.donation import take
 from shlo_disc.runtime.library import pointers
 from shlo_disc.runtime.memory import ALIGNMENT

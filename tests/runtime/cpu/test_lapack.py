@@ -30,7 +30,7 @@ import numpy as np
 from pathlib import Path
 from shlo_disc.artifact import Artifact
 from shlo_disc.codec import decode
-from shlo_disc.runtime.cpu.executable import build
+from shlo_disc.runtime.cpu.build import build
 plain, solve = (decode(Artifact, Path(path).read_bytes()) for path in sys.argv[1:])
 build(plain)
 assert not any(name.startswith("scipy") for name in sys.modules), "only linear algebra needs SciPy"

@@ -15,7 +15,7 @@ from shlo_disc.diagnostics import InternalError
 from shlo_disc.host_ir import Launch, Slot, Step
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.checks import broken, holds, verify
-from shlo_disc.runtime.cpu.executable import build
+from shlo_disc.runtime.cpu.build import build
 from shlo_disc.runtime.symbols import Symbols
 from shlo_disc.size_expr import SizeFn, SizeOp, evaluate
 from tests.runtime.sample import LOOP, SAMPLE

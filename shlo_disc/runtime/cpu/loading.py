@@ -1,0 +1,56 @@
+"""Load machine code that was compiled elsewhere, without a compiler."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from shlo_disc.artifact import Artifact
+from shlo_disc.options import CompileOptions
+from shlo_disc.runtime.cpu.executable import CpuExecutable, assemble
+from shlo_disc.runtime.dispatch import Log
+from shlo_disc.runtime.library import code_in_memory, code_path, load_program
+from shlo_disc.runtime.partitions import Runnable, load
+
+XLA_HANDLER = "call/xla_handler.cc"
+
+
+@dataclass(frozen=True, slots=True)
+class MachineCode:
+    """Shared objects: of each part of a program, in the order of `Artifact.parts`, and of the thread pool."""
+
+    parts: Sequence[bytes]
+    runtime: bytes
+
+
+def load_code(artifact: Artifact, code: MachineCode, options: CompileOptions) -> Runnable:
+    """Make the code of a program ready to run. Raises `ToolchainError` if the system cannot load it."""
+    log = Log() if options.trace_selection else None
+    objects = iter(code.parts)
+
+    def loaded(part: Artifact) -> CpuExecutable:
+        started = time.perf_counter()
+        program = load_program(next(objects), part.name)
+        executable = assemble(part, program, partial(_path, code.runtime), options, log)
+        executable.xla_handlers = partial(_xla_handlers, options)
+        executable.seconds = {"load": time.perf_counter() - started}
+        return executable
+
+    return load(artifact, loaded)
+
+
+def _path(runtime: bytes) -> Path:
+    return code_path(code_in_memory(runtime, "runtime"))
+
+
+def _xla_handlers(options: CompileOptions, interface: str) -> Path:
+    """The functions that XLA calls: they are compiled against the headers of the JAX that is there."""
+    from shlo_disc.runtime.building.build import Builder  # noqa: PLC0415  compilers are not needed otherwise
+    from shlo_disc.runtime.building.cache import open_cache  # noqa: PLC0415
+    from shlo_disc.runtime.building.toolchain import find_compiler  # noqa: PLC0415
+
+    compiler = find_compiler(options.compiler, options.compiler_seconds)
+    return Builder(compiler, options.optimize, open_cache(options.cache_dir)).xla_handlers(XLA_HANDLER, interface)
