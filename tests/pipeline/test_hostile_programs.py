@@ -18,10 +18,9 @@ from random import Random
 import pytest
 
 import shlo_disc
-from shlo_disc import pipeline
 from shlo_disc.diagnostics import CompileError, InternalError, ShloDiscError, ToolchainError, UnsupportedOpError
 from shlo_disc.passes import PASSES
-from shlo_disc.pipeline import Request, Stopwatch, compile_text
+from shlo_disc.pipeline import Request, Stopwatch, back_end, compile_text
 from tests.parse.samples import GENERIC, PRETTY, program
 from tests.parse.test_fuzz import SEED, check_error, limited, small_programs
 from tests.pipeline.mutants import literals, mutants
@@ -137,7 +136,7 @@ def test_what_a_step_raises(
 
     passes = tuple([replace(one, run=fail) if one.name == "unit_dim_reduction" else one for one in PASSES])
     assert passes != PASSES
-    monkeypatch.setattr(pipeline, "PASSES", passes)
+    monkeypatch.setattr(back_end, "PASSES", passes)
     with pytest.raises(wanted, match=message) as caught:
         shlo_disc.compile("func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> { return %a : tensor<?xf32> }")
     assert caught.value is raised or caught.value.__cause__ is raised

@@ -1,0 +1,22 @@
+"""The whole compiler, in the order it runs: `compilation.py` is the sequence, read it first.
+
+In: a program in any form, options and hints. Out: an artifact, or that loaded on a device of this machine. A step may
+be added where `compile_unit` names it. What a step does is in its own package: a module here only calls it and measures
+its time.
+"""
+
+from shlo_disc.pipeline.cached import compile_for, compile_program
+from shlo_disc.pipeline.compilation import compile_module, compile_text
+from shlo_disc.pipeline.request import Request
+from shlo_disc.pipeline.source import read_source
+from shlo_disc.pipeline.stopwatch import Stopwatch
+
+__all__ = [
+    "Request",
+    "Stopwatch",
+    "compile_for",
+    "compile_module",
+    "compile_program",
+    "compile_text",
+    "read_source",
+]

@@ -1,0 +1,81 @@
+"""Compilation for a device of this machine, with a cache of artifacts: the front of the pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from shlo_disc.artifact import Artifact
+from shlo_disc.boundary import boundary
+from shlo_disc.choices import read_hints, read_options
+from shlo_disc.compiled import Compiled
+from shlo_disc.custom_calls import find_hook
+from shlo_disc.options import CompileOptions, Hints
+from shlo_disc.pipeline.compilation import compile_text
+from shlo_disc.pipeline.request import Request
+from shlo_disc.pipeline.source import read_source
+from shlo_disc.pipeline.stopwatch import Stopwatch
+from shlo_disc.runtime.backend import Backend
+from shlo_disc.runtime.building.cache import digest, open_cache, package_digest
+from shlo_disc.runtime.steps import host_calls
+from shlo_disc.targets import default_target, target_named
+
+_NO_HINTS = Hints()
+
+
+def compile_program(  # noqa: PLR0913 - what is known and wished of one program
+    program: Any,
+    *,
+    device: str | None = None,
+    constraints: Sequence[str] = (),
+    likely: Mapping[str, Sequence[int]] | None = None,
+    donate: Sequence[int] | Literal["marked"] = (),
+    threads: int | None = None,
+    options: CompileOptions | None = None,
+) -> Compiled:
+    """Compile StableHLO in any form; `shlo_disc.compile` also takes functions, and describes the arguments."""
+    target = default_target() if device is None else target_named(device)
+    options = read_options(options, threads)
+    hints = read_hints(constraints, likely, donate)
+    return compile_for(target.open(options), program, options, hints=hints)
+
+
+@boundary("compile")
+def compile_for(
+    backend: Backend,
+    program: Any,
+    options: CompileOptions,
+    *,
+    hints: Hints = _NO_HINTS,
+    names: Sequence[str] | None = None,
+) -> Compiled:
+    """Compile for a device of this machine. `names`: of an export's arguments, instead of JAX's."""
+    watch, target = Stopwatch(), target_named(backend.target)
+    with watch.stage("read"):
+        text, file, signature = read_source(program, target.platform, isolate=options.isolate_reader)
+    if signature is not None and names is not None:
+        signature = replace(signature, names=tuple(names))
+    request = Request(target.name, options, signature, hints, target.scheduling(options, text))
+    artifact = _load_or_compile(text, file, request, watch)
+    return Compiled(backend.load(artifact, options, watch.seconds), signature)
+
+
+def _load_or_compile(text: str, file: str, request: Request, watch: Stopwatch) -> Artifact:
+    """The artifact of a program, from the cache if it has it; artifacts of targets without a version are not cached."""
+    version = target_named(request.device).version
+    cache = open_cache(request.options.cache_dir)
+    key = digest(text, file, *request.key, version or "", package_digest())
+    artifact = None if version is None else cache.load_artifact(key)
+    if artifact is None or not _has_hooks(artifact):  # compiling reports the place of a missing one
+        artifact = compile_text(text, file, request, watch)
+        if version is not None:
+            cache.store_artifact(key, artifact)
+    return artifact
+
+
+def _has_hooks(artifact: Artifact) -> bool:
+    """Whether there is a registered function for every custom call that needs one."""
+    calls = [call for part in artifact.parts for call in host_calls(part.steps)]
+    targets = [str(call.attributes["target"]) for call in calls if call.callee == "custom_call"]
+    return all(find_hook(target, artifact.device) is not None for target in targets)
