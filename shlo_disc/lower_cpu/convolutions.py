@@ -6,13 +6,19 @@ from collections.abc import Container, Sequence
 
 from shlo_disc.device.headers import integer_macros
 from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.naming import NAME
 from shlo_disc.expr.dim import Dim, const, minimum, product
 from shlo_disc.expr.facts import Facts, Truth
 from shlo_disc.expr.scalar import Bounds
 from shlo_disc.ir.dtypes import DType
-from shlo_disc.kernels.groups import ProductTypes
+from shlo_disc.kernels.groups import Group, ProductTypes
+from shlo_disc.kernels.inplace import epilogue_pairs, positions
 from shlo_disc.kernels.kernel import ConvKernel
-from shlo_disc.lower_cpu.products.packing import TITLE, PackedOperand
+from shlo_disc.kernels.templates import build_convolution
+from shlo_disc.kernels.verify_kernel import verified
+from shlo_disc.lower_cpu.lowered import LoweredGroup
+from shlo_disc.lower_cpu.lowering_context import LoweringContext
+from shlo_disc.lower_cpu.products.packing import TITLE, PackedOperand, packing_of
 from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.templates import KernelBody, epilogue, start, union
@@ -36,6 +42,21 @@ _WIDENED = {DType.BF16: "weights_bf16", DType.F16: "weights_f16"}
 WHOLE_CONVOLUTIONS: Container[ProductTypes] = frozenset(
     [(dtype, dtype, DType.I32) for dtype in _OF_BYTES] + [(DType.F32, dtype, DType.F32) for dtype in _WIDENED]
 )
+
+
+def lower_convolution(group: Group, context: LoweringContext) -> LoweredGroup:
+    """A task computes a block of positions and features; the weights may be prepacked."""
+    kernel, tensors = verified(build_convolution(group, context.facts, context.producers), group)
+    operand = packed_weights(kernel, context.loop_invariant.among(tensors, group))
+    return LoweredGroup(
+        print_convolution(kernel, NAME, context.facts, packed=operand is not None),
+        tensors,
+        convolution_extent(kernel),
+        convolution_work(kernel),
+        convolution_scratch(kernel),
+        in_place=positions(epilogue_pairs(kernel), kernel.params),
+        packing=None if operand is None else packing_of(operand, kernel.params, print_packing(kernel)),
+    )
 
 
 def convolution_extent(kernel: ConvKernel) -> Dim:

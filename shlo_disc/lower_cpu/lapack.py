@@ -21,8 +21,10 @@ from shlo_disc.host.program import InPlace
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.groups import Group
 from shlo_disc.linear_algebra import Routine
+from shlo_disc.lower_cpu.lowered import LoweredGroup
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import SIZES, KernelBody, signature, union
+from shlo_disc.lower_cpu.work import WORK_PER_THREAD
 
 _LETTERS = {DType.F32: "s", DType.F64: "d", DType.C64: "c", DType.C128: "z"}
 _BLOCK = 64  # the largest block size of ilaenv for these routines
@@ -84,6 +86,14 @@ class LapackKernel:
         return tuple(found)
 
     _results: int = 1
+
+
+def lower_lapack(group: Group) -> LoweredGroup:
+    """One task, which launches the parallel loop over the batch itself."""
+    kernel = build_lapack(group)
+    body = print_lapack(kernel, maximum(1, const(WORK_PER_THREAD) // kernel.work))
+    work = kernel.batch * kernel.work
+    return LoweredGroup(body, kernel.tensors, ONE, work, kernel.scratch, in_place=kernel.in_place)
 
 
 def _matrix(op: Op[Any]) -> tuple[Dim, Dim]:

@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.scopes import INDENT
-from shlo_disc.expr.dim import Dim, total
-from shlo_disc.host.program import InPlace, KernelRef
+from shlo_disc.expr.dim import ONE, Dim, maximum, total
+from shlo_disc.host.program import KernelRef, PackRef
+from shlo_disc.lower_cpu.lowered import LoweredGroup, PrintedKernel
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import KernelBody, declaration
 
 
-@dataclass(frozen=True, slots=True)
-class PrintedKernel:
-    """A kernel, and the cost of one task in additions: at least 1, as an empty sum is stored too."""
+def lower_parallel(parts: Sequence[PrintedKernel]) -> LoweredGroup:
+    """A task is a unit of work of one part."""
+    tensors = tuple(t for part in parts for t in part.kernel.tensors)
+    scratch = maximum(*(part.kernel.launch.scratch for part in parts))
+    return LoweredGroup(print_parallel(parts), tensors, parallel_extent(parts), ONE, scratch)
 
-    kernel: KernelRef
-    work: Dim
 
-    def sharing(self, pairs: InPlace) -> PrintedKernel:
-        """The kernel with `pairs` of operands and results that may share memory."""
-        return replace(self, kernel=replace(self.kernel, in_place=pairs))
+def with_parts(launched: KernelRef, parts: Sequence[PrintedKernel]) -> KernelRef:
+    """The kernel that calls the parts, with the symbols, packed operands and pairs in place of all of them."""
+    kernels, tensors = [part.kernel for part in parts], launched.tensors
+    pairs, packs, start = list[tuple[int, int]](), list[PackRef](), 0
+    for kernel in kernels:
+        pairs += [(start + a, start + b) for a, b in kernel.in_place if tensors.count(kernel.tensors[a]) == 1]
+        packs += [pack.moved(start) for pack in kernel.packs]
+        start += len(kernel.tensors)
+    launch = replace(
+        launched.launch,
+        symbols=(*launched.launch.symbols, *(s for kernel in kernels for s in kernel.launch.symbols)),
+        selections=tuple(one for kernel in kernels for one in kernel.launch.selections),
+    )
+    definitions = tuple(dict.fromkeys(one for kernel in kernels for one in kernel.definitions))
+    return replace(launched, launch=launch, in_place=tuple(pairs), packs=tuple(packs), definitions=definitions)
 
 
 def parallel_extent(parts: Sequence[PrintedKernel]) -> Dim:

@@ -1,19 +1,92 @@
-"""The forms in which a group of rows is printed: one for rows of any length, others for short rows."""
+"""Groups of rows: the template that a kernel is printed by.
+
+It is one for kernels that read transposed operands, for one row that threads share, or for rows. Rows are printed in
+several forms: one for rows of any length, others for short rows.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shlo_disc.analysis.formula import Producers
 from shlo_disc.dynamic_ops.program import Tensor
+from shlo_disc.expr.dim import ONE, maximum
 from shlo_disc.expr.facts import Facts
+from shlo_disc.host.division import row_accesses, row_line
 from shlo_disc.kernels.groups import Group
+from shlo_disc.kernels.inplace import positions, row_pairs
 from shlo_disc.kernels.kernel import RowKernel
 from shlo_disc.kernels.stages import build_row_kernel
 from shlo_disc.kernels.verify_kernel import verified
-from shlo_disc.lower_cpu import rows, short_maps, short_rows
+from shlo_disc.lower_cpu import cooperative_reduction, packed_transpose, rows, short_maps, short_rows, transposed
+from shlo_disc.lower_cpu.lowered import LoweredGroup
+from shlo_disc.lower_cpu.lowering_context import LoweringContext
 from shlo_disc.lower_cpu.modulo_splitting import MOST_COLUMNS, join_columns, join_short_rows
 from shlo_disc.lower_cpu.rows import KernelForm
+from shlo_disc.lower_cpu.spelling import LANES
+from shlo_disc.lower_cpu.templates import KernelBody
+from shlo_disc.lower_cpu.work import WORK_PER_THREAD, effort
+
+
+def lower_rows(group: Group, context: LoweringContext, *, alone: bool) -> LoweredGroup:
+    """Print a group of rows; if it is `alone` in its launch, it may launch parallel loops itself."""
+    forms = RowForms(group, context.facts, context.producers)
+    kernel, tensors = forms.kernel()
+    work = effort(group, kernel)
+    if (tiled := transposed.tiled(kernel)) is not None:
+        return _lower_tiled(tiled, tensors, work)
+    if alone and not kernel.rows and (lowered := _lower_cooperative(group, context)) is not None:
+        return lowered
+    if not rows.moves(kernel) and (packed := packed_transpose.with_packed_loads(kernel)) is not None:
+        return _lower_packed(packed, kernel, tensors, work)
+    lowered = _lower_by_length(forms.forms(kernel), kernel, tensors, work)
+    if not kernel.rows and not (rows.is_flat(kernel) and len(kernel.stages) == 1):
+        return lowered
+    return lowered.divided(*row_line(kernel), row_accesses(kernel), context.scheduling.threads)
+
+
+def _lower_tiled(tiled: transposed.Tiled, tensors: tuple[Tensor, ...], effort: int) -> LoweredGroup:
+    """A task computes a block of rows. `effort`, here and below: the cost of an element, in additions."""
+    statements, sizes = transposed.TiledPrinter(tiled).lines()
+    body = KernelBody((), tuple(statements), sizes)
+    return LoweredGroup(body, tensors, tiled.extent, tiled.task_elements * effort)
+
+
+def _lower_cooperative(group: Group, context: LoweringContext) -> LoweredGroup | None:
+    """One task, which launches a parallel loop for each stage of its one row, if that pays."""
+    kernel, tensors = build_row_kernel(group, context.facts, context.producers, rows.FIXED_SEAMS)
+    cost = effort(group, kernel)
+    if (found := cooperative_reduction.cooperating(kernel, cost)) is None:
+        return None
+    body = cooperative_reduction.print_loops(found, WORK_PER_THREAD)
+    in_place = positions(row_pairs(kernel), kernel.params)
+    work = rows.points(kernel.stages) * cost
+    return LoweredGroup(body, tensors, ONE, work, in_place=in_place, workspaces=found.bytes)
+
+
+def _lower_packed(
+    packed: packed_transpose.PackedKernel, kernel: RowKernel, tensors: tuple[Tensor, ...], effort: int
+) -> LoweredGroup:
+    """A task packs the operands of a block of rows, then computes these."""
+    body, work = packed_transpose.print_packed(packed), rows.task_elements(kernel) * LANES * effort
+    in_place = positions(row_pairs(kernel), kernel.params)
+    return LoweredGroup(body, tensors, packed.extent, work, packed.places[-1], in_place)
+
+
+def _lower_by_length(
+    forms: Sequence[KernelForm], kernel: RowKernel, tensors: tuple[Tensor, ...], effort: int
+) -> LoweredGroup:
+    """A task computes a row; which form runs depends on the length of rows."""
+    statements, sizes = rows.by_length(forms)
+    return LoweredGroup(
+        KernelBody((), tuple(statements), sizes),
+        tensors,
+        rows.extent(kernel),
+        rows.task_elements(kernel) * effort,
+        maximum(*(rows.scratch_bytes(form.printer.kernel) for form in forms)),
+        positions(rows.shared_pairs(forms), kernel.params),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,25 @@ from collections.abc import Sequence
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim
+from shlo_disc.kernels.groups import Group
 from shlo_disc.kernels.kernel import ScanKernel
+from shlo_disc.kernels.scan import build_scan
+from shlo_disc.kernels.verify_kernel import verified
+from shlo_disc.lower_cpu.lowered import LoweredGroup
+from shlo_disc.lower_cpu.lowering_context import LoweringContext
 from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import KernelBody
+from shlo_disc.lower_cpu.work import scan_work
 
 _SPELL = VectorSpelling()
 SIDE_BY_SIDE = 64  # lines whose elements are adjacent in memory and are processed together
+
+
+def lower_scan(group: Group, context: LoweringContext) -> LoweredGroup:
+    """A task scans one line, or several side by side."""
+    kernel, tensors = verified(build_scan(group, context.facts, context.producers), group)
+    return LoweredGroup(print_scan(kernel), tensors, scan_extent(kernel), scan_work(kernel, SIDE_BY_SIDE))
 
 
 def _width(kernel: ScanKernel) -> int:

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shlo_disc.emit.emitter import Emitter
-from shlo_disc.expr.dim import Dim, const, maximum, of, product, total
-from shlo_disc.kernels.inplace import scatter_pairs
+from shlo_disc.expr.dim import ONE, Dim, const, maximum, of, product, total
+from shlo_disc.kernels.groups import Group
+from shlo_disc.kernels.inplace import positions, scatter_pairs
 from shlo_disc.kernels.kernel import Axis, RowKernel, ScatterKernel, Slabs, Stage, Sweep
 from shlo_disc.kernels.rewrite import DimRewriter
+from shlo_disc.kernels.scatter import build_scatter
+from shlo_disc.kernels.verify_kernel import verified
+from shlo_disc.lower_cpu.lowered import LoweredGroup
+from shlo_disc.lower_cpu.lowering_context import LoweringContext
 from shlo_disc.lower_cpu.rows import RowPrinter
 from shlo_disc.lower_cpu.serial import indented, loops, pointers
 from shlo_disc.lower_cpu.spelling import LoneSpelling, VectorSpelling
 from shlo_disc.lower_cpu.templates import KernelBody, union
+from shlo_disc.lower_cpu.work import WORK_PER_THREAD
 
 _SPELL, _ALONE = VectorSpelling(), LoneSpelling()
 UPDATE_WORK = 4  # cost of one element in additions: it is read, and the element in place is read and written
@@ -20,6 +26,19 @@ AHEAD = 32  # prefetch distance, in updates
 FAR = 1 << 20  # bytes of a result, from which on its elements are not in a second-level cache
 SHORT = 8  # iterations: a shorter loop takes less time than the prologue and epilogue of a vector loop
 FINDING_WORK = 256  # cost of locating one window, which every thread does for all windows; branches mispredict
+
+
+def lower_scatter(group: Group, context: LoweringContext) -> LoweredGroup:
+    """A task applies the updates of one slab."""
+    kernel, tensors = verified(build_scatter(group, context.facts, context.producers), group)
+    return LoweredGroup(
+        print_scatter(kernel),
+        tensors,
+        scatter_extent(kernel),
+        work=ONE,
+        least_tasks=scatter_grain(kernel, WORK_PER_THREAD),
+        in_place=positions(scatter_pairs(kernel), kernel.params),
+    )
 
 
 def scatter_extent(kernel: ScatterKernel) -> Dim:

@@ -6,13 +6,18 @@ from collections.abc import Collection, Sequence
 
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.scopes import INDENT
-from shlo_disc.expr.dim import Dim, Sym, const, of
+from shlo_disc.expr.dim import ONE, Dim, Sym, const, of
 from shlo_disc.expr.scalar import Arg
+from shlo_disc.kernels.groups import Group
 from shlo_disc.kernels.kernel import (
     Axis,
     Param,
     WindowScatterKernel,
 )
+from shlo_disc.kernels.templates import build_window_scatter
+from shlo_disc.kernels.verify_kernel import verified
+from shlo_disc.lower_cpu.lowered import LoweredGroup
+from shlo_disc.lower_cpu.lowering_context import LoweringContext
 from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import KernelBody
@@ -43,6 +48,12 @@ def loops(
     ]
     lines += [INDENT * len(axes) + line for line in body]
     return lines + [INDENT * depth + "}" for depth in range(len(axes) - 1, -1, -1)]
+
+
+def lower_window_scatter(group: Group, context: LoweringContext) -> LoweredGroup:
+    """One task: windows may overlap."""
+    kernel, tensors = verified(build_window_scatter(group, context.facts, context.producers), group)
+    return LoweredGroup(print_window_scatter(kernel), tensors, extent=ONE, work=ONE)
 
 
 def print_window_scatter(kernel: WindowScatterKernel) -> KernelBody:

@@ -9,14 +9,27 @@ from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim
 from shlo_disc.expr.scalar import Arg
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.kernels.groups import Group
 from shlo_disc.kernels.kernel import Param, SortKernel
 from shlo_disc.kernels.rewrite import nodes_of
 from shlo_disc.kernels.sort_keys import SortKey, sort_keys
+from shlo_disc.kernels.templates import build_sort
+from shlo_disc.kernels.verify_kernel import verified
+from shlo_disc.lower_cpu.lowered import LoweredGroup
+from shlo_disc.lower_cpu.lowering_context import LoweringContext
 from shlo_disc.lower_cpu.serial import indented, pointers
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import KernelBody
+from shlo_disc.lower_cpu.work import sort_work
 
 _SPELL = VectorSpelling()
+
+
+def lower_sort(group: Group, context: LoweringContext) -> LoweredGroup:
+    """A task sorts one line."""
+    kernel, tensors = verified(build_sort(group, context.facts, context.producers), group)
+    extent, scratch = kernel.outer * kernel.inner, sort_scratch(kernel)
+    return LoweredGroup(print_sort(kernel), tensors, extent, sort_work(kernel), scratch)
 
 
 def sort_scratch(kernel: SortKernel) -> Dim:

@@ -7,15 +7,19 @@ from dataclasses import replace
 
 from shlo_disc.dynamic_ops.contract import Precision, accumulator
 from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.naming import NAME
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, const, maximum, product
 from shlo_disc.expr.scalar import Const
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.kernels.attention.backward import build_backward
 from shlo_disc.kernels.attention.backward_kernel import BackwardKernel, BackwardProduct
 from shlo_disc.kernels.attention.masks import hidden_blocks
 from shlo_disc.kernels.attention.zero_propagation import LARGEST
+from shlo_disc.kernels.groups import Group
 from shlo_disc.kernels.kernel import Axis, Store
 from shlo_disc.kernels.simplify_kernel import rewrite_store
+from shlo_disc.kernels.verify_kernel import verified
 from shlo_disc.lower_cpu.attention.parts import (
     PairBlocks,
     hidden_function,
@@ -25,10 +29,19 @@ from shlo_disc.lower_cpu.attention.parts import (
     word_elements,
     words,
 )
+from shlo_disc.lower_cpu.lowered import LoweredGroup
+from shlo_disc.lower_cpu.lowering_context import LoweringContext
 from shlo_disc.lower_cpu.products.small import decode_batch
 from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import CallBack, ElementTile, KernelBody, tile_function, union
+
+
+def lower_backward(group: Group, context: LoweringContext) -> LoweredGroup:
+    """A task computes the gradients of one point of the batch."""
+    kernel, tensors = verified(build_backward(group, context.facts, context.producers), group)
+    body, scratch = print_backward(kernel, NAME), backward_scratch(kernel)
+    return LoweredGroup(body, tensors, backward_extent(kernel), backward_work(kernel), scratch)
 
 
 def backward_extent(kernel: BackwardKernel) -> Dim:

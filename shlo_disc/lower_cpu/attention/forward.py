@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from shlo_disc.device.headers import integer_macros
 from shlo_disc.emit.emitter import Emitter
+from shlo_disc.emit.naming import NAME
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.expr.dim import Dim, const, maximum, minimum, product
 from shlo_disc.expr.scalar import Const, Select
 from shlo_disc.ir.dtypes import DType
-from shlo_disc.kernels.attention.forward import AttentionKernel
+from shlo_disc.kernels.attention.forward import AttentionKernel, build_attention
 from shlo_disc.kernels.attention.masks import hidden_blocks
-from shlo_disc.kernels.groups import AttentionAbility
+from shlo_disc.kernels.groups import AttentionAbility, Group
+from shlo_disc.kernels.inplace import epilogue_pairs, positions
 from shlo_disc.kernels.kernel import Store
 from shlo_disc.kernels.simplify_kernel import rewrite_store
 from shlo_disc.kernels.softmax import unconverted
+from shlo_disc.kernels.verify_kernel import verified
 from shlo_disc.lower_cpu.attention.parts import hidden_function, matrices, operand_pointers, tasks
 from shlo_disc.lower_cpu.attention.rows import NARROW, print_rows, rows_scratch
+from shlo_disc.lower_cpu.lowered import LoweredGroup
+from shlo_disc.lower_cpu.lowering_context import LoweringContext
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import (
     SIZES,
@@ -38,6 +43,22 @@ ATTENTION = AttentionAbility(_DTYPES, 512, backward=_DTYPES)
 # A split costs one thread 0.1 us (one query) to 0.6 us (32 queries).
 _LEAST_KEYS, _MOST_SPLITS = 512, DESKTOP.workers
 _LOADED = 4  # cost of loading an element of keys or values, see work.py
+
+
+def lower_attention(group: Group, context: LoweringContext) -> LoweredGroup:
+    """A task computes a block of rows of one matrix, or its share of the keys."""
+    kernel, tensors = verified(build_attention(group, context.facts, context.producers), group)
+    splits, definitions = context.symbols.named(context.facts.canonical(key_splits(kernel)), "splits")
+    return LoweredGroup(
+        print_attention(kernel, NAME, splits),
+        tensors,
+        attention_extent(kernel, splits),
+        attention_work(kernel),
+        attention_scratch(kernel),
+        in_place=positions(epilogue_pairs(kernel), kernel.params),
+        workspaces=attention_workspaces(kernel),
+        definitions=definitions,
+    )
 
 
 def key_splits(kernel: AttentionKernel) -> Dim:

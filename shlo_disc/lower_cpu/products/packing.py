@@ -16,6 +16,7 @@ from shlo_disc.expr.facts import Facts
 from shlo_disc.kernels.inplace import mentioned
 from shlo_disc.kernels.kernel import DotKernel, MatrixView, Panel, Param
 from shlo_disc.kernels.rewrite import dims_of
+from shlo_disc.lower_cpu.lowered import LoweredGroup, OperandPacking
 from shlo_disc.lower_cpu.products.blocks import PANEL_COLUMNS, fill, packed_bytes, panel_bytes, panel_pitch
 from shlo_disc.lower_cpu.products.multiplication import Multiplication
 from shlo_disc.lower_cpu.products.small import may_be_small
@@ -94,6 +95,13 @@ def _is_shared(kernel: DotKernel) -> bool:
     operand, loops = kernel.b, {axis.symbol for axis in kernel.batch}
     places = tuple(dims_of((operand.value,))) if isinstance(operand, Panel) else (operand.offset,)
     return not any(loops & place.symbols() or place.data() for place in places)
+
+
+def packing_of(operand: PackedOperand, params: tuple[Param, ...], body: KernelBody) -> OperandPacking:
+    """The kernel that packs an operand of one with these `params`."""
+    sources, replaced = (tuple(map(params.index, some)) for some in (operand.sources, operand.replaced))
+    kernel = LoweredGroup(body, (), operand.extent, operand.work, operand.scratch)
+    return OperandPacking(kernel, sources, replaced, operand.bytes, operand.worth)
 
 
 def print_packing(
