@@ -144,3 +144,19 @@ class ScopeStack:
 def clean(name: str) -> str:
     """The C name of a loop symbol."""
     return name.removeprefix("%")
+
+
+def unbraced(lines: list[str]) -> list[str]:
+    """Statements without the braces of the block at their end; as they are if there are other blocks among them.
+
+    >>> unbraced(["f();", "{", "  g();", "}"])
+    ['f();', 'g();']
+    >>> unbraced(["{", "  f();", "}", "if (a) {", "  g();", "}"])[0]
+    '{'
+    """
+    if lines.count("{") != 1:
+        return lines
+    start = lines.index("{")
+    if lines.index("}", start) < len(lines) - 1:
+        return lines
+    return [*lines[:start], *(line.removeprefix(INDENT) for line in lines[start + 1 : -1])]

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from shlo_disc.emit.emitter import Emitter
-from shlo_disc.emit.scopes import INDENT
-from shlo_disc.expr.dim import Dim, const, divide, maximum, product, total
+from shlo_disc.emit.scopes import INDENT, unbraced
+from shlo_disc.expr.dim import ZERO, Dim, const, divide, maximum, product, total
 from shlo_disc.expr.scalar import Load
 from shlo_disc.kernels.index_set_splitting import Seams
 from shlo_disc.kernels.inplace import Pairs, row_pairs
@@ -165,8 +165,8 @@ class RowPrinter:
         for scratch in self.kernel.scratch:
             kind = self.spell.memory_type(scratch.dtype)
             lines.append(f"const int64_t {scratch.name}_row = {self.emit.dim_scalar(padded(scratch.size))};")
-            start = self.emit.dim_scalar(offset)
-            lines.append(f"{kind}* const {scratch.name} = ({kind}*)((char*)scratch + {start});")
+            start = f"((char*)scratch + {self.emit.dim_scalar(offset)})" if offset != ZERO else "scratch"
+            lines.append(f"{kind}* const {scratch.name} = ({kind}*){start};")
             offset += padded(scratch.size) * (_rows_kept(self.kernel, scratch) * scratch.dtype.bytes)
         return lines
 
@@ -187,7 +187,7 @@ class RowPrinter:
                 if len(self.kernel.stages) > 1:
                     scope.block([f"// stage {number}"])
                 scope.block(stage_lines(self.context, stage, own))
-        return scope.lines
+        return scope.lines if len(self.kernel.stages) > 1 else unbraced(scope.lines)
 
     def _pipelined(self) -> list[str]:
         """The software-pipelined loop over most of the rows, several groups at a time."""
@@ -210,7 +210,7 @@ class RowPrinter:
                 ]
             lines += self._between(stage, first, last)
             before += points
-        return lines
+        return lines if len(self.kernel.stages) > 1 else unbraced(lines)
 
     def _between(self, stage: Stage, first: str, last: str) -> list[str]:
         """The points [`first`, `last`) of a map, line by line of the innermost axis."""

@@ -109,11 +109,16 @@ class _SixteenRows(DimRewriter):
 class _SixteenRowsEmitter(Emitter):
     """Prints formulas whose lanes are rows; the places of strided loads are computed once per type and stride."""
 
-    def __init__(self) -> None:
+    def __init__(self, row: Sym) -> None:
         self.vectors = VectorSpelling()
         super().__init__(self.vectors)
+        self._first = {row: of(_FIRST)}
         self.row_scope = 1
         self._strides = dict[tuple[DType, Dim], str]()
+
+    def dim_scalar(self, dim: Dim) -> str:
+        """The value of a dim in the first row."""
+        return super().dim_scalar(dim.substitute(self._first))
 
     def load(self, source: Param | Scratch, offset: Dim) -> str:
         """One element, or one of each row."""
@@ -137,7 +142,7 @@ class ShortRowPrinter(rows.RowPrinter):
     def __init__(self, kernel: RowKernel) -> None:
         super().__init__(kernel)
         self.unroll = False
-        self.emit = _SixteenRowsEmitter()
+        self.emit = _SixteenRowsEmitter(kernel.rows[0].symbol)
         self.context = RowContext(self.emit, self.spell, unroll=False)
 
     def lines(self) -> tuple[list[str], tuple[str, ...]]:

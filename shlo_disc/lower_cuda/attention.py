@@ -110,7 +110,7 @@ class _AttentionPrinter:
         """Print the kernel whose task is a tile of queries with one split of the keys; it writes to the workspace."""
         with self._task("(task / splits)") as scope:
             arguments = ["q, k, v, first, rows, from, to, (float*)w + task * Tile::PART,", *self._weighing()]
-            scope.lines.append("const idx from = (idx)(task % splits) * each, to = min_((idx)(from + each), keys);")
+            scope.lines.append("const idx from = (idx)(task % splits) * each, to = min_(from + each, keys);")
             scope.lines += [*self._operands(), *_call("Tile::run_part", arguments)]
             body = list(scope.lines)
         tile, each = self.tile, (self.keys + (self.splits - 1)) // self.splits

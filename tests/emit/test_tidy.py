@@ -37,9 +37,9 @@ def test_a_constant_stays_if_it_is_read(line: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "const int64_t n = symbols[0] = raw[0];",
-        "const int64_t m = 1, n = 2;",
         "const float n = team_reduce<8>(a);",
+        "const int64_t m = f(1), n = launch(runtime);",
+        "const auto n = [&](int k) { at = k; };",
         "const float n = launch(runtime);",
         "int64_t n = 0;",
         "const float* n = p;",
@@ -48,6 +48,26 @@ def test_a_constant_stays_if_it_is_read(line: str) -> None:
 )
 def test_what_does_more_than_declare_stays(line: str) -> None:
     assert body(line) == [line]
+
+
+def test_a_list_keeps_what_is_read() -> None:
+    line = "const int64_t m = 1, n = f(2, 3), k = m + 1;"
+    assert body(line) == ["const int64_t n = f(2, 3);"]
+    assert body("const int64_t m = 1, n = 2, k = m + 1;", "g(k);") == ["const int64_t m = 1, k = m + 1;", "g(k);"]
+    assert body("const int64_t m = 1, n = 2;") == []
+
+
+def test_what_else_is_assigned_stays() -> None:
+    line = "const int64_t n = symbols[0] = raw[0];"
+    assert body(line) == ["symbols[0] = raw[0];"]
+    assert body(line, "g(n);") == [line, "g(n);"]
+
+
+def test_a_name_is_read_in_its_own_block() -> None:
+    line = "  const int64_t n = dims[0];"
+    assert body("if (a) {", line, "} else {", line, "  g(n);", "}") == ["if (a) {", "} else {", line, "  g(n);", "}"]
+    assert body("{", line, "  if (a) {", "    g(n);", "  }", "}") == ["{", line, "  if (a) {", "    g(n);", "  }", "}"]
+    assert body("void* const* const buffers = at->buffers;") == []
 
 
 def test_what_only_an_unused_constant_reads_goes_too() -> None:
@@ -68,6 +88,10 @@ def test_functions_are_apart() -> None:
         ("f((a), ((b)), c);", "f(a, b, c);"),
         ("p[(i * n + j)] = (x);", "p[i * n + j] = x;"),
         ("return (a + b);", "return a + b;"),
+        ("f((p + k * n) + i);", "f(p + k * n + i);"),
+        ("f((a - b) - c, a - (b * c));", "f(a - b - c, a - b * c);"),
+        ("char* const b = arena + (floordiv(n + 15, 16) * 64);", "char* const b = arena + floordiv(n + 15, 16) * 64;"),
+        ("float* const t = (float*)(own);", "float* const t = (float*)own;"),
         ("const T s[] = {(a + b), (c)};", "const T s[] = {a + b, c};"),
         ("f(  // (a) and (b), (c)", "f(  // (a) and (b), (c)"),
     ],
