@@ -6,7 +6,7 @@ DietCode (Zheng et al., MLSys 2022) learns the speed of each micro-kernel once a
 
 `f_kernel` is the time of the multiplications of a micro-kernel, `padding` accounts for those that serve no result, and
 `occupancy` the time of the slowest core relative to the mean of all. On a CPU three effects are missing, without which
-1 row and 1000 would differ by their multiplications alone (numbers: docs/explanation/schedules.md):
+1 row and 1000 would differ by their multiplications alone (numbers: benchmarks/notes/schedules.md):
 
     loads     a tile of few rows is bound by loads of its row of B; if B exceeds the L2 cache, reading it bounds even
               the whole product, and each time rows of B are read in place they are slower than packed ones

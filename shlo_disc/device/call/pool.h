@@ -1,4 +1,4 @@
-// The thread pool that runs kernels. docs/explanation/threads.md has its rules and measurements.
+// The thread pool that runs kernels. docs/explanation/threads.md has its rules.
 #pragma once
 #include <pthread.h>
 #include <sched.h>
