@@ -183,7 +183,7 @@ def print_convolution(kernel: ConvKernel, name: str, facts: Facts, *, packed: bo
         lines.append(f"conv.packed = buffers[{len(kernel.params)}];")
     space = "" if transposed is None else emit.dim_scalar(transposed.space)
     if transposed is not None:
-        lines.append("conv.turned = 1;")
+        lines.append("conv.transposed = 1;")
     arguments = f"(&conv, begin, end, scratch, {name}_store, &at)"
     long_windows = _long_windows(kernel, facts)
     lines.append(f"ShloTask at = {{buffers, dims, {{{space}}}}};")

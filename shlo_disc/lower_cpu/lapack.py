@@ -55,16 +55,17 @@ class _LapackSizes:
 
 @dataclass(frozen=True, slots=True)
 class LapackKernel:
-    """One op on a batch: `pieces` are the bytes of the arrays in scratch, `work` the cost of a matrix in additions.
+    """One op on a batch of matrices.
 
-    `alone` is 1 if one thread computes the batch, else 0.
+    `array_bytes` are the sizes of the arrays in scratch, `work` is the cost of a matrix in additions. `alone` is 1 if
+    one thread computes the batch, else 0.
     """
 
     name: str
     tensors: tuple[Tensor, ...]
     sizes: _LapackSizes
     options: str
-    pieces: tuple[Dim, ...]
+    array_bytes: tuple[Dim, ...]
     batch: Dim
     work: Dim
     alone: Dim
@@ -72,7 +73,7 @@ class LapackKernel:
     @property
     def scratch(self) -> Dim:
         """Bytes of private memory."""
-        return total(self.pieces)
+        return total(self.array_bytes)
 
     @property
     def in_place(self) -> InPlace:
@@ -238,7 +239,7 @@ def build_lapack(group: Group) -> LapackKernel:
         tensors=(*op.operands, *op.results),
         sizes=sizes,
         options=options,
-        pieces=tuple((count * size + 63) // 64 * 64 for count, size in counts),
+        array_bytes=tuple((count * size + 63) // 64 * 64 for count, size in counts),
         batch=product(batch),
         work=size + _CALL,
         alone=minimum(1, const(_WORTH_A_LOCK - 1) // maximum(1, size)) if name in _LOCKING else ZERO,
@@ -250,11 +251,11 @@ def print_lapack(kernel: LapackKernel, grain: Dim) -> KernelBody:
     """A function for a range of matrices, and the kernel that launches it in parallel, at least `grain` at a time."""
     inner, sizes = Emitter(VectorSpelling()), kernel.sizes
     m, n, k = (inner.dim_scalar(size) for size in (sizes.m, sizes.n, sizes.k))
-    pieces = ", ".join(inner.dim_scalar(size) for size in kernel.pieces) or "0"
+    array_bytes = ", ".join(inner.dim_scalar(size) for size in kernel.array_bytes) or "0"
     statements = [
         *inner.scopes[0].lines,
-        f"const int64_t pieces[] = {{{pieces}}};",
-        f'const ShloLapack op = {{{m}, {n}, {k}, "{kernel.options}", pieces}};',
+        f"const int64_t array_bytes[] = {{{array_bytes}}};",
+        f'const ShloLapack op = {{{m}, {n}, {k}, "{kernel.options}", array_bytes}};',
         f"{kernel.name}(&op, buffers, begin, end, scratch);",
     ]
     part = f"{NAME}_matrices"

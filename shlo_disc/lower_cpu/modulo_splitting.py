@@ -22,12 +22,12 @@ from shlo_disc.kernels.simplify_kernel import rewrite_stage, rewrite_store, stag
 from shlo_disc.lower_cpu.spelling import LANES
 from shlo_disc.lower_cpu.vectorize import can_vectorize
 
-MOST_PHASES = 8  # code is printed for each; registers hold as many vectors
+MOST_REMAINDERS = 8  # code is printed for each; registers hold as many vectors
 MOST_COLUMNS = 2 * LANES  # where remainders decide several guards; storing so many vectors costs as much as one guard
 
 
 @dataclass(frozen=True, slots=True)
-class Phases:
+class ModuloSplit:
     """A map as vectors along `quotient`: one stage per remainder, all with the same store offsets."""
 
     quotient: Sym
@@ -39,8 +39,8 @@ class Phases:
         return LANES * len(self.stages)
 
 
-def phases(stage: Stage, deps: Dependence) -> Phases | None:
-    """The phases of a stage if all vectorize; none with reductions, or folds, whose carries would share a name."""
+def modulo_split(stage: Stage, deps: Dependence) -> ModuloSplit | None:
+    """The split of a stage if all vectorize; none with reductions, or folds, whose carries would share a name."""
     if stage.reductions or not stage.axes:
         return None
     if any(isinstance(store.target, Scratch) or store.value.dtype.is_complex for store in stage.stores):
@@ -52,16 +52,16 @@ def phases(stage: Stage, deps: Dependence) -> Phases | None:
     for count in sorted(set(_divisors(stage, lane.symbol)), reverse=True):
         if lane.extent.constant is not None and lane.extent.constant < LANES * count:
             continue  # a line shorter than one iteration
-        made = [_phase(replace(stage, axes=(*outer, quotient)), lane.symbol, count, r) for r in range(count)]
-        if all(can_vectorize(phase, deps) for phase in made):
-            return Phases(quotient.symbol, tuple(made))
+        made = [_with_remainder(replace(stage, axes=(*outer, quotient)), lane.symbol, count, r) for r in range(count)]
+        if all(can_vectorize(part, deps) for part in made):
+            return ModuloSplit(quotient.symbol, tuple(made))
     return None
 
 
 def _divisors(stage: Stage, lane: Sym) -> Iterator[int]:
-    whole = MOST_COLUMNS if len(_guards(stage)) > 1 else MOST_PHASES
+    whole = MOST_COLUMNS if len(_guards(stage)) > 1 else MOST_REMAINDERS
     for numerator, size in divisions(stage, lane):
-        if 1 < size <= (whole if numerator == of(lane) else MOST_PHASES):
+        if 1 < size <= (whole if numerator == of(lane) else MOST_REMAINDERS):
             yield size
 
 
@@ -81,7 +81,7 @@ def _guards(stage: Stage) -> set[Select]:
     return {n for n in nodes_of(stage_formulas(stage)) if isinstance(n, Select) and is_guard(n.condition)}
 
 
-def _phase(stage: Stage, lane: Sym, count: int, remainder: int) -> Stage:
+def _with_remainder(stage: Stage, lane: Sym, count: int, remainder: int) -> Stage:
     """Every `count`-th element, from `remainder` on; its store offsets are those of unit-stride lanes."""
     quotient = stage.axes[-1].symbol
     facts = Facts.empty().with_index(quotient, stage.axes[-1].extent)
@@ -94,8 +94,8 @@ def _phase(stage: Stage, lane: Sym, count: int, remainder: int) -> Stage:
 
 
 def join_short_rows(kernel: RowKernel) -> RowKernel:
-    """Merge rows and columns of a single map into one loop, if rows are short and contiguous, and it has phases."""
-    return _joined(kernel, MOST_PHASES)
+    """Merge rows and columns of a single map into one loop, if rows are short and contiguous, and it splits."""
+    return _joined(kernel, MOST_REMAINDERS)
 
 
 def join_columns(kernel: RowKernel) -> RowKernel:
@@ -121,7 +121,7 @@ def _joined(kernel: RowKernel, most: int) -> RowKernel:
         for new, old in zip(joined.stores, stage.stores, strict=True)
     )
     joined = replace(joined, axes=(Axis(lane, row.extent * size),), stores=stores)
-    if phases(joined, Dependence()) is None:
+    if modulo_split(joined, Dependence()) is None:
         return kernel
     return replace(kernel, rows=kernel.rows[:-1], stages=(joined,))
 

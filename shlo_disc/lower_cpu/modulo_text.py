@@ -5,26 +5,26 @@ from __future__ import annotations
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.kernels.kernel import Stage
 from shlo_disc.kernels.simplify_kernel import stage_formulas
-from shlo_disc.lower_cpu.modulo_splitting import Phases
+from shlo_disc.lower_cpu.modulo_splitting import ModuloSplit
 from shlo_disc.lower_cpu.stage_loops import Ranges, RowContext, StageLines
 
 
-class PhasedStage(StageLines):
+class ModuloStage(StageLines):
     """Sixteen quotients at a time, from multiples of the divisor on; single elements before and after.
 
     How threads share the loop decides which elements are single, so both use the formula of the remainder: one with
     conditions may be rounded differently, as compilers contract products of functions within a block.
     """
 
-    def __init__(self, row: RowContext, stage: Stage, ranges: Ranges, phases: Phases) -> None:
+    def __init__(self, row: RowContext, stage: Stage, ranges: Ranges, split: ModuloSplit) -> None:
         super().__init__(row, stage, ranges)
-        self.phases = phases
+        self.split = split
 
     def lines(self) -> list[str]:
         """The statements of the stage."""
         *outer, lane = self.stage.axes
-        name, (first, last), step = lane.symbol.name.removeprefix("%"), self.bounds(lane), self.phases.step
-        count = len(self.phases.stages)
+        name, (first, last), step = lane.symbol.name.removeprefix("%"), self.bounds(lane), self.split.step
+        count = len(self.split.stages)
         with self.emit.inside(*(axis.symbol.name for axis in outer)) as scope:
             with self.emit.inside(lane.symbol.name) as vector:
                 self._vectors(name)
@@ -47,25 +47,25 @@ class PhasedStage(StageLines):
 
     def _case(self, name: str, number: int) -> list[str]:
         """The switch case of one remainder, for a single element."""
-        emit, phase, quotient = self.emit, self.phases.stages[number], self.phases.quotient.name
-        emit.count_uses(stage_formulas(phase))
+        emit, part, quotient = self.emit, self.split.stages[number], self.split.quotient.name
+        emit.count_uses(stage_formulas(part))
         with emit.inside(quotient) as scope:
-            scope.lines.append(f"const int64_t {quotient.removeprefix('%')} = {name} / {len(self.phases.stages)};")
+            scope.lines.append(f"const int64_t {quotient.removeprefix('%')} = {name} / {len(self.split.stages)};")
             floor, emit.floor = emit.floor, len(emit.scopes) - 1
-            for store, same in zip(self.stage.stores, phase.stores, strict=True):
+            for store, same in zip(self.stage.stores, part.stores, strict=True):
                 value, offset = emit.value(same.value), emit.dim_scalar(store.offset)
                 scope.lines.append(self.spell.store(store.target.name, offset, value, store.target.dtype))
             emit.floor = floor
         return [f"case {number}: {{", *(INDENT + line for line in (*scope.lines, "break;")), "}"]
 
     def _vectors(self, name: str) -> None:
-        emit, scope, count = self.emit, self.emit.scope, len(self.phases.stages)
-        quotient = self.phases.quotient.name
-        emit.count_uses(formula for phase in self.phases.stages for formula in stage_formulas(phase))
+        emit, scope, count = self.emit, self.emit.scope, len(self.split.stages)
+        quotient = self.split.quotient.name
+        emit.count_uses(formula for part in self.split.stages for formula in stage_formulas(part))
         scope.lines.append(f"const int64_t {quotient.removeprefix('%')} = {name} / {count};")
         emit.bind(quotient, len(emit.scopes) - 1)
         emit.lane = quotient
-        for store, *same in zip(self.stage.stores, *(phase.stores for phase in self.phases.stages), strict=True):
+        for store, *same in zip(self.stage.stores, *(part.stores for part in self.split.stages), strict=True):
             values = ", ".join(emit.lanes(each.value) for each in same)
             start = f"{store.target.name} + {emit.dim_scalar(store.offset)}"
             scope.lines.append(self.spell.store_interleaved(start, values, store.target.dtype))

@@ -51,7 +51,7 @@ class PackedKernel:
     """A kernel that reads blocks, which are its last params, in place of the strided operands."""
 
     kernel: RowKernel
-    turns: tuple[PackedLoad, ...]
+    loads: tuple[PackedLoad, ...]
 
     @property
     def blocks(self) -> Dim:
@@ -67,8 +67,8 @@ class PackedKernel:
     def places(self) -> tuple[Dim, ...]:
         """The offset of each block in scratch, after that of the rows; and the end of the last one."""
         ends = [rows.scratch_bytes(self.kernel)]
-        for turn in self.turns:
-            ends.append(ends[-1] + turn.bytes)
+        for one in self.loads:
+            ends.append(ends[-1] + one.bytes)
         return tuple(ends)
 
 
@@ -78,11 +78,11 @@ def with_packed_loads(kernel: RowKernel) -> PackedKernel | None:
     reads = transposed_reads(kernel, lambda stage: can_vectorize(stage, deps))
     if not reads:
         return None
-    turns = tuple(PackedLoad(load, lane, Param(f"q{k}", load.dtype)) for k, (load, lane) in enumerate(reads))
+    loads = tuple(PackedLoad(load, lane, Param(f"q{k}", load.dtype)) for k, (load, lane) in enumerate(reads))
     row = of(kernel.rows[-1].symbol) % LANES
-    blocks = {(t.load, t.lane): Load(t.block, (row * t.line + of(t.lane.symbol),)) for t in turns}
-    params = (*kernel.params, *(turn.block for turn in turns))
-    return PackedKernel(replace(reading_instead(kernel, blocks), params=params), turns)
+    blocks = {(t.load, t.lane): Load(t.block, (row * t.line + of(t.lane.symbol),)) for t in loads}
+    params = (*kernel.params, *(one.block for one in loads))
+    return PackedKernel(replace(reading_instead(kernel, blocks), params=params), loads)
 
 
 def print_packed(found: PackedKernel) -> KernelBody:
@@ -91,8 +91,8 @@ def print_packed(found: PackedKernel) -> KernelBody:
     statements, sizes = RowPrinter(kernel).lines()
     name = f"{NAME}_rows"
     function = [*signature("static", name), SIZES, *(INDENT + line for line in statements), "}"]
-    operands = kernel.params[: len(kernel.params) - len(found.turns)]
-    sources = {turn.load.source for turn in found.turns}
+    operands = kernel.params[: len(kernel.params) - len(found.loads)]
+    sources = {one.load.source for one in found.loads}
     pointers = [
         rows.pointer(VectorSpelling(), k, param, written=False) for k, param in enumerate(operands) if param in sources
     ]
@@ -106,8 +106,8 @@ def print_packed(found: PackedKernel) -> KernelBody:
             f"const int64_t first = block % {blocks} * {LANES};",
             f"const int64_t count = min_({height} - first, {LANES});",
         ]
-        for number, turn in enumerate(found.turns, start=len(operands)):
-            block.block(_turn(emit, turn, f"all[{number}]", kernel.rows[-1]))
+        for number, one in enumerate(found.loads, start=len(operands)):
+            block.block(_pack(emit, one, f"all[{number}]", kernel.rows[-1]))
         block.lines += [
             f"const int64_t row = block / {blocks} * {height} + first;",
             f"{name}(runtime, all, dims, row, row + count, scratch);",
@@ -123,17 +123,17 @@ def print_packed(found: PackedKernel) -> KernelBody:
     return KernelBody(tuple(function), tuple(lines), union(sizes, tuple(emit.sizes)))
 
 
-def _turn(emit: Emitter, turn: PackedLoad, block: str, across: Axis) -> Sequence[str]:
+def _pack(emit: Emitter, one: PackedLoad, block: str, across: Axis) -> Sequence[str]:
     """Transpose the operand's part of a block, 16 steps of the lane at a time."""
-    (offset,), at, extent = turn.load.index, clean(_AT.name), emit.dim_scalar(turn.lane.extent)
-    split = offset.linear(turn.lane.symbol)
-    assert split is not None, "only loads with a stride are turned"
-    kind = VectorSpelling().memory_type(turn.block.dtype)
-    place = offset.substitute({across.symbol: of(_FIRST), turn.lane.symbol: of(_AT)})
+    (offset,), at, extent = one.load.index, clean(_AT.name), emit.dim_scalar(one.lane.extent)
+    split = offset.linear(one.lane.symbol)
+    assert split is not None, "only loads with a stride are packed"
+    kind = VectorSpelling().memory_type(one.block.dtype)
+    place = offset.substitute({across.symbol: of(_FIRST), one.lane.symbol: of(_AT)})
     with emit.inside(_AT.name) as step:
-        start, stride, line = (emit.dim_scalar(dim) for dim in (place, split[0], turn.line))
+        start, stride, line = (emit.dim_scalar(dim) for dim in (place, split[0], one.line))
         step.lines += [
-            f"load_transposed(({kind}*){block} + {at}, {turn.load.source.name} + {start}, {stride}, count,",
+            f"load_transposed(({kind}*){block} + {at}, {one.load.source.name} + {start}, {stride}, count,",
             f"{INDENT * 2}min_({extent} - {at}, {LANES}), {line});",
         ]
     head = f"for (int64_t {at} = 0; {at} < {extent}; {at} += {LANES}) {{"

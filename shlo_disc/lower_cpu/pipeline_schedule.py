@@ -1,12 +1,13 @@
 """The schedule of a software pipeline's iteration, and the lifetime rule of the values that stages pass on.
 
-In turn t (an iteration), stage s processes group t - s of the rows; so stage s processes group g in turn g + s. A turn
+In iteration t, stage s processes group t - s of the rows; so stage s processes group g in iteration g + s. An iteration
 has moments: what stages compute before the loop (`BEFORE`), the loop over the lanes, with all stages in it (`LOOP`),
 and then in order the `ends`, which finish a reduction or copy a value to the variable of a later stage.
 
 A value that one stage passes to another is kept in a place. A variable has one copy, which the next group overwrites
-one turn later; scratch has c copies used in rotation, so group g + c overwrites the copy of group g, c turns later. For
-a place with c copies, written at stage w, moment p, and read at stage r, moment q, every group reads its own value if
+one iteration later; scratch has c copies used in rotation, so group g + c overwrites the copy of group g, c iterations
+later. For a place with c copies, written at stage w, moment p, and read at stage r, moment q, every group reads its own
+value if
 
     (w, p) < (r, q) < (w + c, p)
 
@@ -30,7 +31,7 @@ from shlo_disc.kernels.kernel import RowKernel, Scratch, Stage, Store
 from shlo_disc.kernels.rewrite import nodes_of
 from shlo_disc.kernels.simplify_kernel import stage_formulas
 
-BEFORE, LOOP, ENDS = 0, 1, 2  # the moments of a turn; end number k is at ENDS + k
+BEFORE, LOOP, ENDS = 0, 1, 2  # the moments of an iteration; end number k is at ENDS + k
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class Finish:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A value that is needed more than one turn later is copied to the variable of the next stage."""
+    """A value that is needed more than one iteration later is copied to the variable of the next stage."""
 
     value: PassedValue
 
@@ -75,7 +76,7 @@ End: TypeAlias = Finish | Move
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The variables between stages of a kernel, the numbers of copies of its scratch, the ends of a turn in order."""
+    """The variables between stages of a kernel, the numbers of copies of its scratch, the ends in order."""
 
     passed: tuple[PassedValue, ...]
     copies: tuple[tuple[Scratch, int], ...]
@@ -116,7 +117,7 @@ def schedule_of(kernel: RowKernel) -> Schedule:
 
 
 def copies(kernel: RowKernel, scratch: Scratch) -> int:
-    """Number of groups kept at a time: each from the turn that stores its elements to the last that reads them."""
+    """Number of groups kept at a time: each from the iteration that stores its elements to the last that reads them."""
     users = [number for number, stage in enumerate(kernel.stages) if scratch in {*_loaded(stage), *_stored(stage)}]
     return users[-1] - users[0] + 1 if users else 1
 
@@ -128,7 +129,7 @@ def scratch_of(stage: Stage) -> list[Scratch]:
 
 @dataclass(frozen=True, slots=True)
 class CopyAccess:
-    """A write or read by a stage of its group's copy of a place, at a moment of a turn."""
+    """A write or read by a stage of its group's copy of a place, at a moment of an iteration."""
 
     place: str
     copies: int

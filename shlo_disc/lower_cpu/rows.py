@@ -126,7 +126,7 @@ class RowPrinter:
             row_lines = self._columns()
         else:
             row_lines = self._flat() if is_flat(self.kernel) else self._row([self.ranges] * len(self.kernel.stages))
-        turns = self._pipelined() if self.unroll and can_pipeline(self.kernel) else []
+        pipelined = self._pipelined() if self.unroll and can_pipeline(self.kernel) else []
         head = self.pointers()
         body = [*head, *self.emit.scopes[0].lines]
         if self.unroll:
@@ -136,7 +136,7 @@ class RowPrinter:
                 *(INDENT + line for line in row_lines),
                 "};",
                 "int64_t row = begin;",
-                *(turns or [f"for (; row + {UNROLL} <= end; row += {UNROLL}) rows(Int<{UNROLL}>(), row);"]),
+                *(pipelined or [f"for (; row + {UNROLL} <= end; row += {UNROLL}) rows(Int<{UNROLL}>(), row);"]),
                 "for (; row < end; ++row) rows(Int<1>(), row);",
             ]
         elif self.kernel.rows:

@@ -2,9 +2,10 @@
 
 Run one after the other, the loops of a row's stages each fill and drain the pipelines, and each is bound by one
 resource: a maximum by memory, an exponential by the multipliers, a quotient by the divider. Run together, they overlap.
-So in turn t stage s computes group t - s of two rows, all stages in one loop over the lanes (software pipelining of the
-loop over rows). A value for a later stage is kept for as many turns as lie between them: results of reductions in
-variables that are copied on in every turn, elements in one of several scratch copies used in rotation.
+So in iteration t stage s computes group t - s of two rows, all stages in one loop over the lanes (software pipelining
+of the loop over rows). A value for a later stage is kept for as many iterations as lie between them: results of
+reductions in variables that are copied on in every iteration, elements in one of several scratch copies used in
+rotation.
 `pipeline_schedule` defines the order, and proves that nothing is overwritten before it is read.
 """
 
@@ -89,7 +90,7 @@ class _Renamer(DimRewriter):
 
 @dataclass(frozen=True, slots=True)
 class _StageText:
-    """The statements of one stage in a turn: before the loop, for a vector, for the last lanes, and after the loop."""
+    """The statements of a stage in an iteration: before the loop, for a vector, for the last lanes, after the loop."""
 
     before: Sequence[str]
     whole: Sequence[str]
@@ -112,14 +113,14 @@ class PipelinedRows:
             f"if (const int64_t groups = (end - row) / {GROUP}; groups > 0) {{",
             f"{INDENT}constexpr int R = {GROUP};",
             *(f"{INDENT}{self._kind(value)} {value.variable.name}[R] = {{}};" for value in self._schedule.passed),
-            f"{INDENT}for (int64_t turn = 0; turn < groups + {len(texts) - 1}; ++turn) {{",
-            *(INDENT * 2 + line for line in self._turn(texts)),
+            f"{INDENT}for (int64_t iteration = 0; iteration < groups + {len(texts) - 1}; ++iteration) {{",
+            *(INDENT * 2 + line for line in self._iteration(texts)),
             f"{INDENT}}}",
             f"{INDENT}row += groups * R;",
             "}",
         ]
 
-    def _turn(self, texts: Sequence[_StageText]) -> list[str]:
+    def _iteration(self, texts: Sequence[_StageText]) -> list[str]:
         lane, last = clean(self._lane.symbol.name), self._emit.dim_scalar(self._lane.extent)
         lines = [line for text in texts for line in text.before]
         lines += [
@@ -141,7 +142,7 @@ class PipelinedRows:
         return lines
 
     def _side_by_side(self, bodies: Sequence[Sequence[str]]) -> list[str]:
-        """The bodies of all stages, the last first, as it reads what an earlier turn stored."""
+        """The bodies of all stages, the last first, as it reads what an earlier iteration stored."""
         guarded = [self._guarded(number, body) for number, body in enumerate(bodies)]
         return [INDENT + line for body in reversed(guarded) for line in body]
 
@@ -159,11 +160,11 @@ class PipelinedRows:
         variables = self._schedule.variables_of(number)
         renamer = _Renamer(number, {**symbols, stage.axes[0].symbol: lane.symbol}, variables)
         stage = renamer.stage(stage, lane)
-        is_on, group = f"(uint64_t)(turn - {number}) < (uint64_t)groups", f"max_(turn - {number}, 0)"
+        is_on, group = f"(uint64_t)(iteration - {number}) < (uint64_t)groups", f"max_(iteration - {number}, 0)"
         before = [
             f"// stage {number}",
-            f"const bool is_on_{number} = {is_on if number else 'turn < groups'};",
-            f"const int64_t row_{number} = row + min_({group if number else 'turn'}, groups - 1) * R;",
+            f"const bool is_on_{number} = {is_on if number else 'iteration < groups'};",
+            f"const int64_t row_{number} = row + min_({group if number else 'iteration'}, groups - 1) * R;",
         ]
         for scratch in scratch_of(kernel.stages[number]):
             before += self._buffer(scratch, renamer.buffer(scratch), number)
@@ -181,9 +182,11 @@ class PipelinedRows:
     def _buffer(self, scratch: Scratch, own: Scratch, number: int) -> list[str]:
         """Declarations of the scratch copy of a stage's current rows."""
         kind, count = self._row.spell.memory_type(scratch.dtype), self._schedule.copies_of(scratch)
-        turn = f"(turn + {-number % count})" if number % count else "turn"  # turn - number, modulo count
+        place = (
+            f"(iteration + {-number % count})" if number % count else "iteration"
+        )  # iteration - number, modulo count
         return [
-            f"{kind}* const {own.name} = {scratch.name} + (uint64_t){turn} % {count} * R * {scratch.name}_row;",
+            f"{kind}* const {own.name} = {scratch.name} + (uint64_t){place} % {count} * R * {scratch.name}_row;",
             f"const int64_t {own.name}_row = {scratch.name}_row;",
         ]
 

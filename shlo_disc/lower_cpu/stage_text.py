@@ -10,8 +10,8 @@ from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.kernel import Axis, Reduction, Scratch, Stage, Store
 from shlo_disc.kernels.simplify_kernel import stage_formulas
-from shlo_disc.lower_cpu.modulo_splitting import phases
-from shlo_disc.lower_cpu.modulo_text import PhasedStage
+from shlo_disc.lower_cpu.modulo_splitting import modulo_split
+from shlo_disc.lower_cpu.modulo_text import ModuloStage
 from shlo_disc.lower_cpu.spelling import LANES
 from shlo_disc.lower_cpu.stage_loops import Ranges, RowContext, StageLines, rows_store, store_text
 from shlo_disc.lower_cpu.vectorize import can_vectorize
@@ -36,8 +36,8 @@ def stage_lines(row: RowContext, stage: Stage, ranges: Ranges | None = None) -> 
         return _ScalarStage(row, stage, ranges).lines()
     if can_vectorize(stage, row.emit.deps):
         return VectorStage(row, stage, ranges).lines()
-    if not row.unroll and (found := phases(stage, row.emit.deps)) is not None:
-        return PhasedStage(row, stage, ranges, found).lines()
+    if not row.unroll and (found := modulo_split(stage, row.emit.deps)) is not None:
+        return ModuloStage(row, stage, ranges, found).lines()
     return _ScalarStage(row, stage, ranges).lines()
 
 

@@ -26,11 +26,11 @@ _BLOCK, _FIRST = Sym("%block"), Sym("%first")  # the number of a block of rows, 
 
 @dataclass(frozen=True, slots=True)
 class Tiled:
-    """A map computed in blocks of rows along the axis `across`, along which the loads `turned` are contiguous."""
+    """A map computed in blocks of rows along the axis `across`, along which the `loads` are contiguous."""
 
     kernel: RowKernel
     across: Axis
-    turned: tuple[Load, ...]
+    loads: tuple[Load, ...]
 
     @property
     def rows(self) -> tuple[Axis, ...]:
@@ -111,8 +111,8 @@ class TiledPrinter:
         emit, across = self.emit, self.found.across
         emit.lane, emit.partial = self.lane.symbol.name, bool(left)
         with emit.inside(self.lane.symbol.name) as block:
-            for number, load in enumerate(self.found.turned):
-                block.lines += self._turn(number, load, left)
+            for number, load in enumerate(self.found.loads):
+                block.lines += self._transpose(number, load, left)
             with emit.inside(across.symbol.name) as row:
                 self._row(row, left)
             block.block(
@@ -126,9 +126,9 @@ class TiledPrinter:
         emit.lane, emit.partial = None, False
         return block.lines
 
-    def _turn(self, number: int, load: Load, left: str) -> list[str]:
+    def _transpose(self, number: int, load: Load, left: str) -> list[str]:
         split = load.index[0].linear(self.lane.symbol)
-        assert split is not None, "only loads with a stride are turned"
+        assert split is not None, "only loads with a stride are transposed"
         start = self.emit.dim_scalar(load.index[0].substitute({self.found.across.symbol: of(_FIRST)}))
         stride, kind = self.emit.dim_scalar(split[0]), self.spell.memory_type(load.dtype)
         return [
@@ -138,7 +138,7 @@ class TiledPrinter:
 
     def _row(self, row: Scope, left: str) -> None:
         emit = self.emit
-        for number, load in enumerate(self.found.turned):
+        for number, load in enumerate(self.found.loads):
             value = self.spell.load_vector(f"tile{number} + k * {LANES}", load.dtype, "")
             row.lines.append(f"const {self.spell.vector_type(load.dtype)} transposed{number} = {value};")
             row.names[load] = f"transposed{number}"

@@ -33,7 +33,7 @@ class Threads:
     last: str = ""  # further arguments of `reduce`
 
 
-TEAM = Threads("TEAM", "lane", "team_reduce<TEAM>", ", turn")
+TEAM = Threads("TEAM", "lane", "team_reduce<TEAM>", ", parity")
 SQUAD = Threads("SQUAD<TEAM>", "squad_lane<TEAM>(lane)", "squad_reduce<SQUAD<TEAM>>")
 SQUADS = Threads("(TEAM / SQUAD<TEAM>)", "squad_number<TEAM>(lane)", "")  # each squad takes one point
 ALONE = Threads("1", "0", "")

@@ -19,7 +19,7 @@ class ShloConv(ctypes.Structure):
         *((name, ctypes.c_int64) for name in ("kernel_in_stride", "kernel_out_stride")),
         *((name, Triple) for name in ("kernel_strides", "window_strides", "low_padding", "lhs_dilation")),
         *((name, Triple) for name in ("rhs_dilation", "reversal")),
-        *((name, ctypes.c_int64) for name in ("groups", "turned")),
+        *((name, ctypes.c_int64) for name in ("groups", "transposed")),
     )
 
 

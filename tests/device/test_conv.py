@@ -51,7 +51,7 @@ static void store(void* context, const void* tile, int64_t ld, int64_t i0, int64
     }
 }
 template <class T>
-static void store_turned(void* context, const void* tile, int64_t ld, int64_t i0, int64_t rows, int64_t j0,
+static void store_transposed(void* context, const void* tile, int64_t ld, int64_t i0, int64_t rows, int64_t j0,
                          int64_t columns) {
   Result<T>& out = *(Result<T>*)context;
   if (rows > ld) out.bad = true;
@@ -65,7 +65,7 @@ template <class T, class Convolve>
 static int64_t run(Convolve convolve, const ShloConv* c, int64_t begin, int64_t end, void* scratch, T* data,
                    int32_t* times) {
   Result<T> out = {data, times, c->out_features, 0, false};
-  convolve(c, begin, end, scratch, c->turned ? store_turned<T> : store<T>, &out);
+  convolve(c, begin, end, scratch, c->transposed ? store_transposed<T> : store<T>, &out);
   return out.bad;
 }
 """
@@ -143,11 +143,16 @@ Weights = Literal["as they are", "kept", "packed"]
 class Convolve(Protocol):
     """Computes pieces of the tasks, with weights as they are, packed where there is room, or packed before.
 
-    `turned`: the epilogue gets its tiles turned.
+    `transposed`: the epilogue gets its tiles transposed.
     """
 
     def __call__(
-        self, case: Case, pieces: Sequence[tuple[int, int]], weights: Weights = "as they are", *, turned: bool = False
+        self,
+        case: Case,
+        pieces: Sequence[tuple[int, int]],
+        weights: Weights = "as they are",
+        *,
+        transposed: bool = False,
     ) -> Floats: ...
 
 
@@ -185,13 +190,13 @@ def caller(path: Path) -> Convolve:
     start = guard + -memory.ctypes.data % 64
 
     def run(
-        case: Case, pieces: Sequence[tuple[int, int]], weights: Weights = "as they are", *, turned: bool = False
+        case: Case, pieces: Sequence[tuple[int, int]], weights: Weights = "as they are", *, transposed: bool = False
     ) -> Floats:
         x, w = case.operands()
         shape = (case.batch // case.batch_groups, *case.out, case.features)
         result, times = np.full(shape, 7, SUMS[case.dtype]), np.zeros(shape, np.int32)
         conv = describe(case, x, w)
-        conv.room, conv.turned = most if weights == "kept" else 0, turned
+        conv.room, conv.transposed = most if weights == "kept" else 0, transposed
         scratch = CONSTANTS["SCRATCH"] + conv.room
         memory[:] = 0xFF
         name = NAMES[case.dtype]
@@ -229,8 +234,8 @@ def check(
     pieces: Sequence[tuple[int, int]] | None = None,
     weights: Weights = "as they are",
 ) -> None:
-    for turned in (False, True):
-        got = convolve(case, pieces or [(0, task_count(case))], weights, turned=turned)
+    for transposed in (False, True):
+        got = convolve(case, pieces or [(0, task_count(case))], weights, transposed=transposed)
         np.testing.assert_array_equal(got, reference(case).astype(SUMS[case.dtype]))
 
 
@@ -264,8 +269,8 @@ def check_infinite(convolve: Convolve, case: Case) -> None:
     infinite = (case.sizes[last] - 1) * case.full(case.hole)[last]
     sees = (places[:, None] + taps == infinite).any(1)
     assert 0 < sees.sum() < len(sees), "the case has windows of both kinds"
-    for turned in (False, True):
-        got = convolve(replace(case, infinite=True), [(0, task_count(case))], turned=turned)
+    for transposed in (False, True):
+        got = convolve(replace(case, infinite=True), [(0, task_count(case))], transposed=transposed)
         np.testing.assert_array_equal(got[..., ~sees, :], reference(case).astype(case.dtype)[..., ~sees, :])
         assert not np.isfinite(got[..., sees, :]).all()
 
@@ -282,9 +287,9 @@ def is_small(case: Case) -> bool:
 def check_special(convolve: Convolve, case: Case, weights: Weights = "as they are") -> None:
     """Weights that are not finite beside padding, however the tasks are cut."""
     wanted, tasks = by_definition(case).astype(case.dtype), task_count(case)
-    for turned in (False, True):
+    for transposed in (False, True):
         for cut in (max(tasks, 1), 1, 3):
-            got = convolve(case, [(k, k + cut) for k in range(0, tasks, cut)], weights, turned=turned)
+            got = convolve(case, [(k, k + cut) for k in range(0, tasks, cut)], weights, transposed=transposed)
             np.testing.assert_array_equal(got, wanted)
 
 

@@ -133,7 +133,7 @@ def test_operands_with_strides_along_lanes_are_turned(
     function: Callable[..., Any], inputs: tuple[In, ...], count: int
 ) -> None:
     found = with_packed_loads(kernel(function, *inputs))
-    assert len(found.turns if found else ()) == count
+    assert len(found.loads if found else ()) == count
     if found is not None:
         body = "\n".join([*print_packed(found).functions, *print_packed(found).statements])
         assert body.count("load_transposed(") == count

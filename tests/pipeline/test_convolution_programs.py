@@ -153,19 +153,19 @@ def test_bound_weights_are_packed_once(layout: Any, groups: int, packed: bool) -
             np.testing.assert_allclose(bound(image), run(weights, image), rtol=1e-5, atol=1e-4)
 
 
-@pytest.mark.parametrize(("layout", "turned"), [(NHWC, False), (NCHW, True), (("NCHW", "OIHW", "CNHW"), True)])
-def test_lanes_are_what_is_next_to_each_other(layout: Any, turned: bool) -> None:
+@pytest.mark.parametrize(("layout", "transposed"), [(NHWC, False), (NCHW, True), (("NCHW", "OIHW", "CNHW"), True)])
+def test_lanes_are_what_is_next_to_each_other(layout: Any, transposed: bool) -> None:
     """Of results whose features are spread in memory, a feature's positions are stored at once."""
     shapes = {"NHWC": ("b, h, w, 4", "3, 3, 4, 8"), "NCHW": ("b, 4, h, w", "8, 4, 3, 3")}[layout[0]]
     run = shlo_disc.compile(exported(conv(layout=layout), tuple(map(In, shapes))))
-    assert ("conv.turned = 1;" in run.kernels_source) == turned
+    assert ("conv.transposed = 1;" in run.kernels_source) == transposed
 
 
 HWOI = ("NHWC", "HWOI", "NHWC")
 
 
 @pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, np.float16])
-@pytest.mark.parametrize("layout", [NHWC, NCHW, HWOI], ids=["last", "first", "turned"])
+@pytest.mark.parametrize("layout", [NHWC, NCHW, HWOI], ids=["last", "first", "transposed"])
 @pytest.mark.parametrize(("channels", "features"), [(7, 3), (40, 80), (256, 80)])
 def test_weights_of_two_bytes_are_packed_as_they_are(dtype: Any, layout: Any, channels: int, features: int) -> None:
     """To the last bit what convolutions of f32 give of the same numbers, bound or not, also after others were bound."""

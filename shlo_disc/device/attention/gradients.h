@@ -53,7 +53,7 @@ template <class N, class T = typename Words<N>::Number>
 struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
   typedef PairsOfRows<T, ShloAttentionBackward> Base;
   typedef typename Base::Pairs Pairs;
-  using Base::it, Base::raw, Base::gradient, Base::weights, Base::sums, Base::ld, Base::weights_ld, Base::each_piece;
+  using Base::it, Base::raw, Base::gradient, Base::weights, Base::sums, Base::ld, Base::weights_ld, Base::each_run;
   using Base::any_hidden, Base::reduce, Base::begin_sums, Base::SEEN, Base::HIDDEN, Base::ALL;
   static constexpr int64_t MOST = 8;  // gradients
   static constexpr int64_t STEP = Words<N>::step;
@@ -124,7 +124,7 @@ struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
   }
 
   __attribute__((noinline)) void multiply_pairs(Lines q, Lines g, int64_t i, int64_t rows, Pairs which) const {
-    each_piece(i, rows, which, [&](int64_t c, int64_t count) {
+    each_run(i, rows, which, [&](int64_t c, int64_t count) {
       multiply_words<false>(it.raw_words, q, rows, {keys + c * deep, deep, 0, 0}, raw + c, ld, it.depth, count, false);
       multiply_words<false>(it.gradient_words, g, rows, {values + c * wide, wide, 0, 0}, gradient + c, ld, it.width, count,
                             false);
@@ -170,13 +170,13 @@ struct AttentionBackward : PairsOfRows<T, ShloAttentionBackward> {
     }
     if (begins && which != ALL) clear_sums(true);  // keys hidden from these rows are first used by later ones
     bool taken = false;
-    each_piece(i, rows, which, [&](int64_t c, int64_t count) {
+    each_run(i, rows, which, [&](int64_t c, int64_t count) {
       add_gradients(i, rows, c, count, !begins || which != ALL, taken);
       taken = true;
     });
     if (!taken) clear_sums(false);
     if (which == SEEN && it.vacant != nullptr)
-      each_piece(i, rows, HIDDEN, [&](int64_t c, int64_t count) { compute(it.vacant, 0, i, rows, c, count); });
+      each_run(i, rows, HIDDEN, [&](int64_t c, int64_t count) { compute(it.vacant, 0, i, rows, c, count); });
     for (int64_t n = 0; n < it.gradient_count; ++n) {
       const ShloGradient& one = it.gradients[n];
       if (!one.by_key) one.epilogue(it.context, sum[n], whole_lines(one.columns), i, rows, 0, one.columns);

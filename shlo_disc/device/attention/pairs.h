@@ -31,7 +31,7 @@ struct PairsOfRows {
 
   // Calls take(c, count) with runs of at most CHUNK keys from `c` on, all hidden from these rows or all not.
   template <class F>
-  void each_piece(int64_t i, int64_t rows, Pairs which, F take) const {
+  void each_run(int64_t i, int64_t rows, Pairs which, F take) const {
     for (int64_t c = 0, end; c < it.keys; c = end) {
       const int64_t most = least(c / CHUNK * CHUNK + CHUNK, it.keys);
       end = most;
@@ -89,7 +89,7 @@ struct PairsOfRows {
 
   void reduce(int64_t k, int64_t i, int64_t rows, Pairs which) const {
     const ShloRowSum& one = it.sums[k];
-    each_piece(i, rows, which, [&](int64_t c, int64_t count) {
+    each_run(i, rows, which, [&](int64_t c, int64_t count) {
       T* const to = one.kept ? raw + c : weights;
       const int64_t to_ld = one.kept ? ld : weights_ld;
       one.element(it.context, raw + c, gradient + c, to, sums, ld, to_ld, i, rows, c, count);

@@ -81,7 +81,7 @@ struct AttentionRows : PairsOfRows<float, ShloAttentionRows> {
   }
 
   void multiply_keys(const float* q, int64_t q_ld, int64_t i, int64_t rows, Pairs which) {
-    each_piece(i, rows, which, [&](int64_t c, int64_t count) {
+    each_run(i, rows, which, [&](int64_t c, int64_t count) {
       if (dots_keys()) {
         for (int64_t r = 0, high; r < rows; r += high) {
           high = rows - r >= 4 ? 4 : rows - r >= 2 ? 2 : 1;
@@ -150,7 +150,7 @@ struct AttentionRows : PairsOfRows<float, ShloAttentionRows> {
     }
     for (int64_t k = 1; k < it.sum_count; ++k) reduce(k, i, rows, which);
     for (int64_t k = 0; k < ROWS * wide; k += 16) store(result + k, splat<f32v>(0));
-    each_piece(i, rows, which, [&](int64_t c, int64_t count) {
+    each_run(i, rows, which, [&](int64_t c, int64_t count) {
       const int64_t to_ld = weights_ld * (sizeof(float) / sizeof(Weight));
       it.weights(it.context, raw + c, nullptr, weights, sums, ld, to_ld, i, rows, c, count);
       if (reads_values()) return add_values(c, count, rows, to_ld);

@@ -18,9 +18,9 @@ void widen(const N* from, int64_t row, int64_t column, int64_t rows, int64_t col
       if (column == 1) {
         for (int64_t i = 0; i < high; ++i) store(put + i * ld, load_n(at + i * row, wide));
       } else if (row == 1) {
-        float turned[16 * 16];
-        for (int64_t j = 0; j < wide; ++j) store(turned + j * 16, load_n(at + j * column, high));
-        load_transposed(put, turned, int64_t(16), high, wide, ld);
+        float transposed[16 * 16];
+        for (int64_t j = 0; j < wide; ++j) store(transposed + j * 16, load_n(at + j * column, high));
+        load_transposed(put, transposed, int64_t(16), high, wide, ld);
       } else {
         for (int64_t i = 0; i < high; ++i)
           for (int64_t j = 0; j < wide; ++j) put[i * ld + j] = value(at[i * row + j * column]);

@@ -41,7 +41,7 @@ typedef void (*ShloConvWeights)(const struct ShloConv* conv, int64_t feature, in
 // in_features / groups of them. The input of each group begins `in_group_stride` after that of the previous one: groups
 // divide the features or the batch (then `batch` is that of one group). Low padding may be negative; the high padding
 // follows from `out_sizes`.
-// `turned`: the epilogue takes transposed tiles, tile[(j - j0) * ld + i - i0] at row i, column j; these may be
+// `transposed`: the epilogue takes transposed tiles, tile[(j - j0) * ld + i - i0] at row i, column j; these may be
 // unaligned, and nothing beyond their elements is readable.
 // `pack`: packs a kernel whose type differs from that of the sums, else null. Not for narrow groups.
 // `packed`: the kernel as packed by shlo_conv_pack_NAME, or null. `room`: bytes of scratch memory beyond
@@ -58,7 +58,7 @@ struct ShloConv {
   int64_t in_group_stride, in_batch_stride, in_feature_stride, in_strides[3];
   int64_t kernel_in_stride, kernel_out_stride, kernel_strides[3];
   int64_t window_strides[3], low_padding[3], lhs_dilation[3], rhs_dilation[3], reversal[3];
-  int64_t groups, turned;
+  int64_t groups, transposed;
 };
 
 // Computes the tasks [begin, end). `scratch` is SHLO_CONV_SCRATCH + room bytes of private memory, 64-byte aligned.

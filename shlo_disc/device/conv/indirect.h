@@ -51,11 +51,11 @@ __attribute__((noinline)) void compute_tasks(const Problem<E, typename A::Memory
   Memory<E>& memory = *(Memory<E>*)scratch;
   const ShloEpilogue given = epilogue;
   void* const given_context = context;
-  if (conv.turned) {
-    memory.turned.epilogue = epilogue;
-    memory.turned.context = context;
-    context = &memory.turned;
-    epilogue = turn_tile<E>;
+  if (conv.transposed) {
+    memory.transposed.epilogue = epilogue;
+    memory.transposed.context = context;
+    context = &memory.transposed;
+    epilogue = transpose_tile<E>;
   }
   const int64_t position_blocks = ceil_div(p.positions, SHLO_CONV_ROWS), column_blocks = ceil_div(p.features, COLUMNS);
   end = smallest(end, p.groups * column_blocks * position_blocks);
@@ -106,15 +106,15 @@ __attribute__((noinline)) void compute_tasks(const Problem<E, typename A::Memory
         part.run(first, last, feature, memory.tile, epilogue, context);
         return true;
       };
-      typedef TurnedNarrowBlock<E, A> Turned;
+      typedef TransposedNarrowBlock<E, A> Transposed;
       if (p.narrow) {
         PlaneBlock<E, A> plane(p, input, kernel, columns);
-        if (conv.turned && plane.plan(memory.lines, Memory<E>::LINES, memory.tile, Memory<E>::ROWS * COLUMNS)) {
+        if (conv.transposed && plane.plan(memory.lines, Memory<E>::LINES, memory.tile, Memory<E>::ROWS * COLUMNS)) {
           plane.run(first, last, feature, given, given_context);
           continue;
         }
         if (!compute_narrow(NarrowBlock<E, A>(p, input, kernel, columns)) &&
-            !compute_narrow(Turned(p, input, kernel, columns, memory.lines, Memory<E>::LINES)) &&
+            !compute_narrow(Transposed(p, input, kernel, columns, memory.lines, Memory<E>::LINES)) &&
             !(p.channels == 1 && compute(0, columns, true)))
           for (int64_t j = 0; j < columns; j += p.members) compute(j, p.members, false);
         continue;

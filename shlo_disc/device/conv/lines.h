@@ -129,11 +129,11 @@ class LinesBlock {
     for (; first < last; first += M::ROWS) {
       const int64_t rows = smallest(M::ROWS, last - first);
       for (int64_t row = 0; row < rows;) {
-        const Piece piece = piece_at(first + row, rows - row);
-        list_lines(piece);
-        for (int64_t place = 0; place < piece.length; place += MOST_PLACES)
-          add_places(piece, place, smallest(piece.length - place, MOST_PLACES), row);
-        row += piece.lines * piece.length;
+        const Segment segment = segment_at(first + row, rows - row);
+        list_lines(segment);
+        for (int64_t place = 0; place < segment.length; place += MOST_PLACES)
+          add_places(segment, place, smallest(segment.length - place, MOST_PLACES), row);
+        row += segment.lines * segment.length;
       }
       epilogue(context, m.tile, COLUMNS, first, rows, j0, columns);
     }
@@ -141,12 +141,12 @@ class LinesBlock {
 
  private:
   // Positions [x, x + length) of one or more output lines; several are whole lines.
-  struct Piece {
+  struct Segment {
     int64_t x, length, lines, o0, o1;
     const E* image;
   };
 
-  Piece piece_at(int64_t position, int64_t most) const {
+  Segment segment_at(int64_t position, int64_t most) const {
     const Axis &a = p.axis[0], &b = p.axis[1];
     const int64_t x = position % x_axis.out, line = position / x_axis.out, rest = line / b.out, o1 = line % b.out;
     const int64_t length = smallest(most, x_axis.out - x);
@@ -154,18 +154,18 @@ class LinesBlock {
     return {x, length, lines, rest % a.out, o1, input + rest / a.out * p.batch_stride};
   }
 
-  // Lists the input lines that the windows of a piece see.
-  void list_lines(const Piece& piece) {
+  // Lists the input lines that the windows of a segment see.
+  void list_lines(const Segment& segment) {
     const Axis &a = p.axis[0], &b = p.axis[1];
     all.lines = m.lines;
     all.count = 0;
     for (int64_t k0 = 0; k0 < a.taps; ++k0) {
-      const int64_t y0 = a.index(a.start(piece.o0) + k0 * a.gap);
+      const int64_t y0 = a.index(a.start(segment.o0) + k0 * a.gap);
       for (int64_t y1 = 0; y0 >= 0 && y1 < b.in; ++y1) {
         Meeting line = {y0 * a.in_stride + y1 * b.in_stride, {-1, -1, -1}};
         bool met = false;
-        for (int64_t r = 0; r < piece.lines; ++r) {
-          const int64_t behind = y1 - b.start(piece.o1 + r);
+        for (int64_t r = 0; r < segment.lines; ++r) {
+          const int64_t behind = y1 - b.start(segment.o1 + r);
           if (behind < 0 || behind % b.gap != 0 || behind / b.gap >= b.taps) continue;
           line.weights[r] = weights_of(k0, behind / b.gap);
           met = true;
@@ -179,7 +179,7 @@ class LinesBlock {
     return k0 * p.axis[0].kernel_stride + k1 * p.axis[1].kernel_stride - lowest;
   }
 
-  void add_places(const Piece& piece, int64_t place, int64_t places, int64_t row) {
+  void add_places(const Segment& segment, int64_t place, int64_t places, int64_t row) {
     all.vectors = ceil_div(x_axis.taps, L);
     all.gap = x_axis.gap;
     all.masks = m.masks;
@@ -188,7 +188,7 @@ class LinesBlock {
       uint32_t* const masks = m.masks + v * (MOST_PLACES + 1);
       const int64_t count = smallest(L, x_axis.taps - v * L);
       for (int64_t o = 0; o < places; ++o) {
-        const int64_t start = x_axis.start(piece.x + place + o);
+        const int64_t start = x_axis.start(segment.x + place + o);
         const Axis::Range seen = x_axis.inside(start + v * L * x_axis.gap, count);
         all.begin[o] = start;
         masks[o] = seen.low < seen.high ? bits((seen.high - 1) * apart + 1) & ~bits(seen.low * apart) : 0;
@@ -196,19 +196,19 @@ class LinesBlock {
       masks[MOST_PLACES] = bits(count);
     }
     const AddMeetings<E> add =
-        x_axis.gap == 1   ? by_lines<E, 1>(piece.lines, places)
-        : x_axis.gap == 2 ? by_lines<E, 2>(piece.lines, places)
+        x_axis.gap == 1   ? by_lines<E, 1>(segment.lines, places)
+        : x_axis.gap == 2 ? by_lines<E, 2>(segment.lines, places)
                           : by_places<E, 1, 0>(places);
-    const int64_t sum_count = piece.lines * places;
+    const int64_t sum_count = segment.lines * places;
     for (int64_t j = 0; j < columns; ++j) {
       register_t<E> sums[round_up(MOST_LINES * MOST_PLACES, 4)] = {};
       for (int64_t c = 0; c < p.channels; ++c)
-        add(all, piece.image + j * p.group_stride + c * p.feature_stride,
+        add(all, segment.image + j * p.group_stride + c * p.feature_stride,
             kernel + lowest + j * p.kernel_out_stride + c * p.kernel_in_stride, sums);
       E totals[round_up(MOST_LINES * MOST_PLACES, 4)];
       for (int64_t i = 0; i < sum_count; i += 4) sum_of_four<E>(sums + i, totals + i, 1);
       for (int64_t i = 0; i < sum_count; ++i)
-        m.tile[(row + i / places * piece.length + place + i % places) * COLUMNS + j] = totals[i];
+        m.tile[(row + i / places * segment.length + place + i % places) * COLUMNS + j] = totals[i];
     }
   }
   static uint32_t bits(int64_t count) { return (uint32_t)((uint64_t(1) << count) - 1); }

@@ -223,15 +223,15 @@ __attribute__((noinline)) void compute_long_tasks(const Problem<E>& p, int64_t b
   const bool lines = has_long_lines(p), windows = has_long_windows(p);
   struct Scratch {
     LongMemories<E> memory;
-    TurnedTile<E> turned;
+    TransposedTile<E> transposed;
   };
   static_assert(sizeof(Scratch) <= SHLO_CONV_SCRATCH, "SHLO_CONV_SCRATCH is too small");
   Scratch& own = *(Scratch*)scratch;
-  if (p.conv->turned) {
-    own.turned.epilogue = epilogue;
-    own.turned.context = context;
-    context = &own.turned;
-    epilogue = turn_tile<E>;
+  if (p.conv->transposed) {
+    own.transposed.epilogue = epilogue;
+    own.transposed.context = context;
+    context = &own.transposed;
+    epilogue = transpose_tile<E>;
   }
   const int64_t position_blocks = ceil_div(p.positions, SHLO_CONV_ROWS), column_blocks = ceil_div(p.features, COLUMNS);
   end = smallest(end, p.groups * column_blocks * position_blocks);

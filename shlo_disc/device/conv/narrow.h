@@ -73,7 +73,7 @@ void multiply_narrow(const NarrowStrip<E>& strip, int64_t column, int64_t last) 
 
 template <class E, class A>
 class NarrowBlock {
-  static constexpr int64_t ROWS = 64;  // most positions per piece of a line; a tile has two pieces
+  static constexpr int64_t ROWS = 64;  // most positions of a line at a time; a tile has twice as many
   static constexpr int64_t MOST_TAPS = 512;
 
  public:
@@ -278,10 +278,10 @@ class NarrowBlock {
 // Groups whose positions, not features, are contiguous: the input lines that a few output lines see are transposed,
 // features last.
 template <class E, class A>
-class TurnedNarrowBlock {
+class TransposedNarrowBlock {
  public:
   // `memory` holds up to `room` elements of lines.
-  TurnedNarrowBlock(const Problem<E>& problem, const E* input, const E* kernel, int64_t columns, E* memory, int64_t room)
+  TransposedNarrowBlock(const Problem<E>& problem, const E* input, const E* kernel, int64_t columns, E* memory, int64_t room)
       : p(problem), input(input), columns(columns), lines(memory), copies(copied(problem, room)),
         block(copies, memory, kernel, columns) {}
 

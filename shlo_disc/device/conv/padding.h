@@ -98,8 +98,8 @@ class PaddedTiles {
   // Whether all weights of features [j0, j0 + columns) are finite: by the results of a row without padding, or by reading them.
   bool prove(const E* tile, int64_t ld, int64_t row, int64_t j0, int64_t columns) {
     FiniteNumbers<E> results, weights;
-    const bool turned = p.conv->turned != 0;
-    if (row >= 0) results.add(turned ? tile + row : tile + row * ld, columns, turned ? ld : 1);
+    const bool transposed = p.conv->transposed != 0;
+    if (row >= 0) results.add(transposed ? tile + row : tile + row * ld, columns, transposed ? ld : 1);
     if (row < 0 || !results.all()) {
       if (masked.low == j0 && masked.high == j0 + columns) return false;
       read_weights_of(j0, columns, weights);
@@ -149,7 +149,7 @@ class PaddedTiles {
   }
 
   __attribute__((noinline)) void add_nans(E* tile, int64_t ld, int64_t i0, int64_t rows, int64_t j0, int64_t columns) const {
-    const int64_t row_step = p.conv->turned ? 1 : ld, column_step = p.conv->turned ? ld : 1;
+    const int64_t row_step = p.conv->transposed ? 1 : ld, column_step = p.conv->transposed ? ld : 1;
     for (int64_t i = 0; i < rows; ++i) {
       const uint64_t mask = mask_at(i0 + i, j0, columns);
       for (int64_t j = 0; j < columns; ++j)

@@ -53,7 +53,7 @@ struct Memory {
   alignas(64) E lines[LINES + 64];
   alignas(64) E tile[(ROWS + 1) * COLUMNS];  // the last row receives surplus results
   alignas(64) E zeros[ZEROS];
-  TurnedTile<E> turned;
+  TransposedTile<E> transposed;
   Strip<E> strip;
   Positions<ROWS> positions, unsorted;
   int32_t slots[LINE_TAPS];        // [output line][tap across lines]: copied line, -1 for padding

@@ -228,18 +228,18 @@ SHLO_INLINE void transpose_features(E* to, int64_t pitch, const E* from, int64_t
 
 // A transposed tile for an epilogue: the elements of a feature are contiguous.
 template <class E>
-struct TurnedTile {
+struct TransposedTile {
   static constexpr int64_t ROWS = 64;
   ShloEpilogue epilogue;
   void* context;
   alignas(64) E numbers[SHLO_CONV_COLUMNS * ROWS];
 };
 
-// Transposes a tile and passes it to the epilogue of the TurnedTile in `context`, 64 rows at a time.
+// Transposes a tile and passes it to the epilogue of the TransposedTile in `context`, 64 rows at a time.
 template <class E>
-void turn_tile(void* context, const void* tile, int64_t ld, int64_t i0, int64_t rows, int64_t j0, int64_t columns) {
-  TurnedTile<E>& to = *(TurnedTile<E>*)context;
-  constexpr int64_t ROWS = TurnedTile<E>::ROWS;
+void transpose_tile(void* context, const void* tile, int64_t ld, int64_t i0, int64_t rows, int64_t j0, int64_t columns) {
+  TransposedTile<E>& to = *(TransposedTile<E>*)context;
+  constexpr int64_t ROWS = TransposedTile<E>::ROWS;
   for (int64_t i = 0; i < rows; i += ROWS) {
     const int64_t count = smallest(rows - i, ROWS);
     transpose_features(to.numbers, ROWS, (const E*)tile + i * ld, ld, columns, count);

@@ -23,7 +23,7 @@ bool is_feature_major(const Problem<E, S>& p) {
 
 // A panel of feature-major weights (taps fastest): square blocks are transposed, and their rows scattered.
 template <class E, class S>
-void pack_turned(const S* from, int64_t stride, int64_t features, int64_t channels, int64_t taps, E* to, int64_t wide) {
+void pack_transposed(const S* from, int64_t stride, int64_t features, int64_t channels, int64_t taps, E* to, int64_t wide) {
   constexpr int64_t N = LANES<E>;
   alignas(64) E square[N * N], lines[N * N];
   for (int64_t j = 0; j < wide; j += N) {
@@ -72,12 +72,12 @@ SHLO_INLINE void pack_row(const S* from, int64_t stride, int64_t width, int64_t 
 template <class E, class S>
 void pack_numbers(const Problem<E, S>& p, const S* kernel, int64_t columns, int64_t panel, int64_t c0, int64_t cn,
                   int64_t t0, int64_t t1, E* to) {
-  const bool is_turned = t1 - t0 == p.taps() && is_feature_major(p);
+  const bool is_transposed = t1 - t0 == p.taps() && is_feature_major(p);
   for (int64_t j = 0; j < columns; j += panel) {
     const int64_t width = smallest(panel, columns - j), wide = round_up(width, LANES<E>);
     const S* const from = kernel + c0 * p.kernel_in_stride + j * p.kernel_out_stride;
-    if (is_turned) {
-      pack_turned(from, p.kernel_out_stride, width, cn, p.taps(), to, wide);
+    if (is_transposed) {
+      pack_transposed(from, p.kernel_out_stride, width, cn, p.taps(), to, wide);
       to += cn * p.taps() * wide;
       continue;
     }

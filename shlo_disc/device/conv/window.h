@@ -64,7 +64,7 @@ class WindowBlock {
   void run(int64_t first, int64_t last, int64_t j0, ShloEpilogue epilogue, void* context) {
     for (; first < last; first += M::ROWS) {
       const int64_t count = smallest(M::ROWS, last - first);
-      list_pieces(first, count);
+      list_segments(first, count);
       multiply(count);
       epilogue(context, tile, COLUMNS, first, count, j0, columns);
     }
@@ -72,19 +72,19 @@ class WindowBlock {
 
  private:
   // Positions of one output line.
-  struct Piece {
+  struct Segment {
     int64_t row, x, length;
     const E* image;
     int64_t o0, o1;
   };
 
-  void list_pieces(int64_t first, int64_t count) {
-    piece_count = 0;
+  void list_segments(int64_t first, int64_t count) {
+    segment_count = 0;
     for (int64_t row = 0; row < count;) {
       const int64_t x = (first + row) % x_axis.out, length = smallest(count - row, x_axis.out - x);
       const int64_t line = (first + row) / x_axis.out, rest = line / p.axis[1].out;
-      pieces[piece_count++] = {row, x, length, input + rest / p.axis[0].out * p.batch_stride, rest % p.axis[0].out,
-                               line % p.axis[1].out};
+      segments[segment_count++] = {row, x, length, input + rest / p.axis[0].out * p.batch_stride, rest % p.axis[0].out,
+                                   line % p.axis[1].out};
       row += length;
     }
   }
@@ -96,7 +96,7 @@ class WindowBlock {
     __builtin_memset(sums, 0, count * COLUMNS * sizeof(E));
     for (int64_t c = 0; c < p.channels; ++c)
       for (int64_t k = 0; k < lines; k += NEAR)
-        for (int64_t i = 0; i < piece_count; ++i) add_lines(pieces[i], c, k, smallest(k + NEAR, lines));
+        for (int64_t i = 0; i < segment_count; ++i) add_lines(segments[i], c, k, smallest(k + NEAR, lines));
     for (int64_t row = 0; row < count * COLUMNS; row += COLUMNS)
       for (int64_t v = 0; v * L < columns; ++v) {
         const int64_t before = largest(-at[v], 0);  // lanes of the previous block
@@ -105,15 +105,15 @@ class WindowBlock {
   }
 
   // Lines [k, end) of the window.
-  void add_lines(const Piece& piece, int64_t c, int64_t k, int64_t end) {
+  void add_lines(const Segment& segment, int64_t c, int64_t k, int64_t end) {
     const Axis &a = p.axis[0], &b = p.axis[1];
     for (; k < end; ++k) {
-      const int64_t y0 = a.index(a.start(piece.o0) + k / b.taps * a.gap);
-      const int64_t y1 = b.index(b.start(piece.o1) + k % b.taps * b.gap);
+      const int64_t y0 = a.index(a.start(segment.o0) + k / b.taps * a.gap);
+      const int64_t y1 = b.index(b.start(segment.o1) + k % b.taps * b.gap);
       if (y0 < 0 || y1 < 0) continue;
-      const E* const from = piece.image + y0 * a.in_stride + y1 * b.in_stride + c * p.feature_stride;
+      const E* const from = segment.image + y0 * a.in_stride + y1 * b.in_stride + c * p.feature_stride;
       const E* const by = weights + p.tap_offset(k * x_axis.taps) + c * p.kernel_in_stride;
-      add_line(piece.x, piece.length, from, by, sums + piece.row * COLUMNS);
+      add_line(segment.x, segment.length, from, by, sums + segment.row * COLUMNS);
     }
   }
 
@@ -151,8 +151,8 @@ class WindowBlock {
   int64_t columns, lines;            // lines: of the window
   int64_t at[ceil_div(COLUMNS, L)];  // first feature of each vector
   E *tile, *sums;
-  Piece pieces[M::ROWS];
-  int64_t piece_count;
+  Segment segments[M::ROWS];
+  int64_t segment_count;
 };
 
 }  // namespace

@@ -24,7 +24,7 @@
 //   join                       packed elements and the numbers of the next depth, of this number (step > 1)
 //   pack, unpack               to and from packed memory, a vector at a time
 //   load, store, store_n       sums; only the first n
-//   turn                       transposes a square of packed elements
+//   transpose                  transposes a square of packed elements
 //   broadcast, multiply_add    sum + x * y
 //   keep_last                  the last n lanes, then zeros before them
 //   sum                        to[j] = the sum of x[j], for four j
@@ -143,7 +143,7 @@ struct Real {
   SHLO_INLINE vector load(const T* p) { return read_as<vector>(p); }
   SHLO_INLINE void store(T* p, vector x) { __builtin_memcpy(p, &x, sizeof x); }
   SHLO_INLINE void store_n(T* p, vector x, int64_t n) { write_first(p, x, n); }
-  SHLO_INLINE void turn(vector* square) { transpose_square<lanes>(square); }
+  SHLO_INLINE void transpose(vector* square) { transpose_square<lanes>(square); }
 
   SHLO_INLINE vector broadcast(T x) { return x - vector{}; }  // x - 0 is x, also when x is -0
   SHLO_INLINE vector multiply_add(vector sum, vector x, vector y) { return sum + x * y; }
@@ -214,7 +214,7 @@ struct Complexes {
     write_first(p, interleave_low(x.re, x.im), first);
     write_first((T*)p + first, interleave_high(x.re, x.im), 2 * n - first);
   }
-  SHLO_INLINE void turn(vector* square) {
+  SHLO_INLINE void transpose(vector* square) {
     part re[lanes], im[lanes];
     for (int i = 0; i < lanes; ++i) re[i] = square[i].re, im[i] = square[i].im;
     transpose_square<lanes>(re);

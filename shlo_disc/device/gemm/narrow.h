@@ -79,7 +79,7 @@ struct Halves : Real<f16, float> {
   SHLO_INLINE vector along(const f16* p) { return read(p); }
   SHLO_INLINE void pack(f16* p, vector x) { __builtin_memcpy(p, &x, sizeof x); }
   SHLO_INLINE Sum unpack(const f16* p) { return widen(read_as<Memory>(p)); }
-  SHLO_INLINE void turn(vector* square) { transpose_square<lanes>(square); }
+  SHLO_INLINE void transpose(vector* square) { transpose_square<lanes>(square); }
 };
 
 struct BrainPairs : Real<float, float> {
@@ -98,7 +98,7 @@ struct BrainPairs : Real<float, float> {
   SHLO_INLINE vector join(vector x, vector y, int) { return x | y << 16; }
   SHLO_INLINE vector along(const bf16* p) { return read_as<vector>(p); }
   SHLO_INLINE void pack(uint32_t* p, vector x) { write(p, x); }
-  SHLO_INLINE void turn(vector* square) { transpose_square<lanes>(square); }
+  SHLO_INLINE void transpose(vector* square) { transpose_square<lanes>(square); }
 
 #if defined(SHLO_AVX512) && defined(__AVX512BW__)
   // Loads that leave the lower 16 bits of each lane zero: what shifts and masks take, multiplications wait for.

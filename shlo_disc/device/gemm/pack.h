@@ -40,12 +40,12 @@ SHLO_ONCE void pack(const typename K::Storage* b, int64_t b_k, int64_t b_col, in
                     typename K::Packed* packed, int64_t width) {
   constexpr int64_t L = K::lanes, step = K::step;
   int64_t p = 0;
-  if (b_k == 1 && b_col != 1)  // squares are turned; what is left of the depth is read with strides
+  if (b_k == 1 && b_col != 1)  // squares are transposed; what is left of the depth is read with strides
     for (; p + L * step <= k; p += L * step, packed += L * width)
       for (int64_t j = 0; j < columns; j += L) {
         typename K::vector square[L];
         for (int64_t i = 0; i < L; ++i) square[i] = K::along(b + p + min(j + i, columns - 1) * b_col);
-        K::turn(square);
+        K::transpose(square);
         for (int64_t i = 0; i < L; ++i) K::pack(packed + j + i * width, square[i]);
       }
   const bool lines = b_col == 1 && columns % (4 * L) == 0;

@@ -74,13 +74,13 @@ struct Scratch {
 
 // The epilogue of a transposed product: takes a block, transposes it and calls the epilogue proper.
 template <class T>
-struct Turned {
+struct TransposedEpilogue {
   ShloEpilogue epilogue;
   void* context;
   T* block;  // [COLUMNS, 16]
 
   static void take(void* context, const void* tile, int64_t ld, int64_t i0, int64_t rows, int64_t j0, int64_t columns) {
-    const Turned& it = *(const Turned*)context;
+    const TransposedEpilogue& it = *(const TransposedEpilogue*)context;
     for (int64_t start = 0; start < columns; start += COLUMNS) {
       const int64_t some = min(COLUMNS, columns - start);
       for (int64_t j = 0; j < some; ++j)
@@ -460,13 +460,13 @@ void product(const ShloGemm* g, int64_t i0, int64_t i1, int64_t j0, int64_t j1, 
   if (i0 >= i1 || j0 >= j1) return;
   char* const memory = (char*)scratch;
   const S *const a = (const S*)g->a, *const b = (const S*)g->b;
-  Turned<Element> turned = {epilogue, context, (Element*)(memory + Scratch<K>::PACKED + Scratch<K>::BLOCK)};
+  TransposedEpilogue<Element> to = {epilogue, context, (Element*)(memory + Scratch<K>::PACKED + Scratch<K>::BLOCK)};
   const Product<K> transposed = {{b, a, g->b_col, g->b_k, g->a_k, g->a_row, g->k, j0, j1, i0, i1, memory,
-                                  Turned<Element>::take, &turned, nullptr, {}, g->n, g->m}};
+                                  TransposedEpilogue<Element>::take, &to, nullptr, {}, g->n, g->m}};
   const Product<K> plain = {{a, b, g->a_row, g->a_k, g->b_k, g->b_col, g->k, i0, i1, j0, j1, memory, epilogue,
                              context, g->packed, g->schedule ? *g->schedule : ShloSchedule{}, g->m, g->n}};
-  const bool turns = g->n <= DOT_ROWS && g->n < g->m && (g->a_row == 1 || transposed.can_dot(g->n));
-  if (turns && !g->packed && plain.how.form == 0) {
+  const bool transposes = g->n <= DOT_ROWS && g->n < g->m && (g->a_row == 1 || transposed.can_dot(g->n));
+  if (transposes && !g->packed && plain.how.form == 0) {
     transposed.run();
     return;
   }

@@ -76,19 +76,19 @@ void call(Routine routine, Arguments... arguments) {
 
 // Consecutive arrays in scratch memory.
 struct Scratch {
-  const i64* pieces;
+  const i64* array_bytes;
   char* next;
-  Scratch(const ShloLapack* op, void* scratch) : pieces(op->pieces), next((char*)scratch) {}
+  Scratch(const ShloLapack* op, void* scratch) : array_bytes(op->array_bytes), next((char*)scratch) {}
   template <class T>
   T* take() {
     char* const found = next;
-    next += *pieces++;
+    next += *array_bytes++;
     return (T*)found;
   }
   // A workspace and its number of elements.
   template <class T>
   T* take(int* count) {
-    *count = (int)(*pieces / (i64)sizeof(T));
+    *count = (int)(*array_bytes / (i64)sizeof(T));
     return take<T>();
   }
 };

@@ -11,12 +11,12 @@
 
 extern "C" {
 
-// One op: LAPACK's sizes and its one-letter arguments, in LAPACK's order; `pieces` are the sizes in bytes of a kernel's
+// One op: LAPACK's sizes and its one-letter arguments, in LAPACK's order; `array_bytes` are the sizes in bytes of a kernel's
 // scratch arrays, in the order in which it takes them, multiples of 64.
 struct ShloLapack {
   int64_t m, n, k;
   const char* options;
-  const int64_t* pieces;
+  const int64_t* array_bytes;
 };
 
 typedef void (*ShloLapackKernel)(const ShloLapack* op, void* const* buffers, int64_t begin, int64_t end, void* scratch);

@@ -78,18 +78,18 @@ SHLO_DEVICE T squad_reduce(T mine, const Join& join) {
   }
   return mine;
 }
-// The same for a team; all its threads must call this equally often. `turn` alternates between two halves of the shared
+// The same for a team; all its threads must call this equally often. `parity` alternates between two halves of the shared
 // memory, so that one barrier suffices: the next call's barrier separates the reads of a half from its next writes.
 template <int TEAM, class T, class Join>
-SHLO_DEVICE T team_reduce(T mine, const Join& join, int& turn) {
+SHLO_DEVICE T team_reduce(T mine, const Join& join, int& parity) {
   mine = squad_reduce<SQUAD<TEAM>>(mine, join);
   if constexpr (TEAM > 32) {
     constexpr int warps = TEAM / 32;
     SHLO_SHARED(T, partials, 2 * warps);
-    if (threadIdx.x % 32 == 0) partials[turn * warps + threadIdx.x / 32] = mine;
+    if (threadIdx.x % 32 == 0) partials[parity * warps + threadIdx.x / 32] = mine;
     __syncthreads();
-    mine = squad_reduce<warps>(partials[turn * warps + threadIdx.x % warps], join);
-    turn ^= 1;
+    mine = squad_reduce<warps>(partials[parity * warps + threadIdx.x % warps], join);
+    parity ^= 1;
   }
   return mine;
 }

@@ -93,16 +93,16 @@ def print_backward(kernel: BackwardKernel, name: str) -> KernelBody:
     lines = [pointer(VectorSpelling(), k, p, written=False) for k, p in enumerate(kernel.params) if p in read]
     inner = emit.dim_scalar(product(axis.extent for axis in kernel.inner))
     lines += [
-        f"const int64_t inner = {inner}, turns = max_(inner, 1);",
+        f"const int64_t inner = {inner}, iterations = max_(inner, 1);",
         "for (int64_t task = begin; task < end; ++task)",
-        f"{INDENT}for (int64_t turn = 0; turn < turns; ++turn) {{",
+        f"{INDENT}for (int64_t iteration = 0; iteration < iterations; ++iteration) {{",
     ]
     axes = (*kernel.batch, *kernel.inner)
     with emit.inside(*(axis.symbol.name for axis in axes)) as scope:
         scope.lines.append("int64_t rest = task;")
         decode_batch(emit, kernel.batch, scope.lines)
         if kernel.inner:
-            scope.lines.append("rest = turn;")
+            scope.lines.append("rest = iteration;")
             decode_batch(emit, [Axis(a.symbol, maximum(a.extent, 1)) for a in kernel.inner], scope.lines)
         scope.lines += _call(kernel, emit, name, tables)
     lines += [*(2 * INDENT + line for line in scope.lines), f"{INDENT}}}"]
@@ -129,11 +129,11 @@ def _call(kernel: BackwardKernel, emit: Emitter, name: str, tables: dict[str, st
     counts = (("sums", len(kernel.sums)), ("weights", len(kernel.weights)), ("gradients", len(kernel.products)))
     given = ", ".join(f"{table}, {count}" for table, count in counts)
     yield "const ShloAttentionBackward attention = {"
-    yield f"{INDENT}{views}, turn < inner ? {rows} : 0, {keys}, {kernel.depth}, {kernel.width},"
+    yield f"{INDENT}{views}, iteration < inner ? {rows} : 0, {keys}, {kernel.depth}, {kernel.width},"
     by_rows = ", ".join(_words(kernel.q.dtype, precision) for precision in kernel.precisions)
     yield f"{INDENT}{given}, {tables['hidden']}, {LARGEST}, {by_rows}, &at}};"
     call = f"shlo_attention_backward_{kernel.q.dtype.value}"
-    yield f"{call}(&attention, turn == 0, turn == turns - 1, scratch);"
+    yield f"{call}(&attention, iteration == 0, iteration == iterations - 1, scratch);"
 
 
 def _functions(kernel: BackwardKernel, name: str) -> tuple[list[CallBack], dict[str, str]]:

@@ -90,7 +90,7 @@ def print_small(kernel: DotKernel, kind: Multiplication, name: str, emit: Emitte
     if any(step is None for step in steps):
         return None
     conditions = [f"{emit.dim_scalar(size)} <= {most}" for size, most in limits if size.constant is None]
-    epilogue, piece = _epilogue(kernel, kind, f"{name}_store_small")
+    epilogue, units = _epilogue(kernel, kind, f"{name}_store_small")
     with emit.inside(*(axis.symbol.name for axis in batch.axes)) as scope:
         decode_batch(emit, batch.axes, scope.lines)
         run = f"{emit.dim_scalar(inner.extent)} - {inner.symbol.name.removeprefix('%')}"
@@ -101,10 +101,10 @@ def print_small(kernel: DotKernel, kind: Multiplication, name: str, emit: Emitte
             f"last = min_(min_(end, first + most), first + {run});",
             f"const ShloGemm products = {{{operands}, m, n, k}};",
             f"shlo_gemm_small_{kind.small}(&products, last - first, {moves}, scratch);",
-            f"{name}_store_small(&at, scratch, first, first * piece, last * piece);",
+            f"{name}_store_small(&at, scratch, first, first * units, last * units);",
         ]
     body = [
-        f"const int64_t k = {emit.dim_scalar(kernel.depth)}, piece = {emit.dim_scalar(piece)};",
+        f"const int64_t k = {emit.dim_scalar(kernel.depth)}, units = {emit.dim_scalar(units)};",
         f"const int64_t most = {most_elements} / max_(max_(m * n, m * k), max_(k * n, 1));",
         "const ShloTask at = {buffers, dims, {}};",
         "for (int64_t first = begin, last; first < end; first = last) {",
@@ -126,9 +126,9 @@ def decode_batch(emit: Emitter, batch: Sequence[Axis], lines: list[str]) -> None
 
 
 def _epilogue(kernel: DotKernel, kind: Multiplication, name: str) -> tuple[CallBack, Dim]:
-    """The function that takes products from number `first` on, and the number of pieces per product.
+    """The function that takes products from number `first` on, and the number of units per product.
 
-    Its range, `begin` to `end`, counts pieces: elements if the function is one loop, else rows.
+    Its range, `begin` to `end`, counts units: elements if the function is one loop, else rows.
     """
     axes = (*kernel.batch, kernel.row, kernel.column)
     place = linear([of(axis.symbol) for axis in axes], [axis.extent for axis in axes])
@@ -138,7 +138,7 @@ def _epilogue(kernel: DotKernel, kind: Multiplication, name: str) -> tuple[CallB
     rewriter = ArgRewriter({kernel.accumulator.name: converted(element, kernel.accumulator.dtype)})
     stage = Stage((kernel.column,), (False,), tuple(rewrite_store(s, rewriter) for s in kernel.epilogue), ())
     rows = RowKernel(kernel.params, (*kernel.batch, kernel.row), (stage,), ())
-    loops = flat if is_flat(flat := merge_loops(rows)) else rows  # partly merged loops have other pieces
+    loops = flat if is_flat(flat := merge_loops(rows)) else rows  # partly merged loops have other units
     printer = RowPrinter(loops)
     element_type = printer.spell.memory_type(kind.sums)
     head = [

@@ -91,9 +91,9 @@ class TeamPrinter:
         row_lines = self._row()
         head = self._scratch_pointers()
         spills = ", bool SPILLS" if self.scratch else ""
-        turn = ["int turn = 0;"] if any(map(reduces_row, self.kernel.stages)) else []
+        parity = ["int parity = 0;"] if any(map(reduces_row, self.kernel.stages)) else []
         loop = [f"const idx rows = {rows};", *before]
-        body = [*turn, *emit.scopes[0].lines, *head, *loop]
+        body = [*parity, *emit.scopes[0].lines, *head, *loop]
         sizes = tuple(emit.sizes)
         parameters = [*self._pointers(), *(f"const idx {size_name(s)}" for s in sizes)]
         parameters.append("const idx block, const idx blocks")
