@@ -5,8 +5,11 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from shlo_disc.version import VERSION
+
 if TYPE_CHECKING:  # for type checkers and editors; at run time `_HOMES` says the same
-    from shlo_disc.compiled import Bound, Compiled
+    from shlo_disc.bound import Bound
+    from shlo_disc.compiled import Compiled
     from shlo_disc.custom_calls import register_custom_call
     from shlo_disc.diagnostics import (
         ArgumentTypeError,
@@ -24,12 +27,15 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `_HOMES` says th
     from shlo_disc.front_door import compile  # noqa: A004 - the name users expect
     from shlo_disc.ir.core import Module, Op, Value
     from shlo_disc.jit.function import JitFunction, jit
+    from shlo_disc.loading import load
     from shlo_disc.options import CompileOptions
     from shlo_disc.parse.parser import parse_module as parse
     from shlo_disc.rewriting import Build, remove_unused, rewrite
     from shlo_disc.schedules.tables import Schedules
     from shlo_disc.tuning import tune
     from shlo_disc.verify.ops import verify
+
+__version__ = VERSION
 
 __all__ = [
     "ArgumentTypeError",
@@ -54,6 +60,7 @@ __all__ = [
     "VerifyError",
     "compile",
     "jit",
+    "load",
     "parse",
     "register_custom_call",
     "remove_unused",
@@ -66,7 +73,7 @@ __all__ = [
 # name is loaded when it is first read.
 _HOMES = {
     "ArgumentTypeError": ("shlo_disc.diagnostics", "ArgumentTypeError"),
-    "Bound": ("shlo_disc.compiled", "Bound"),
+    "Bound": ("shlo_disc.bound", "Bound"),
     "Build": ("shlo_disc.rewriting", "Build"),
     "CacheWarning": ("shlo_disc.diagnostics", "CacheWarning"),
     "CompileError": ("shlo_disc.diagnostics", "CompileError"),
@@ -87,6 +94,7 @@ _HOMES = {
     "VerifyError": ("shlo_disc.diagnostics", "VerifyError"),
     "compile": ("shlo_disc.front_door", "compile"),
     "jit": ("shlo_disc.jit.function", "jit"),
+    "load": ("shlo_disc.loading", "load"),
     "parse": ("shlo_disc.parse.parser", "parse_module"),
     "register_custom_call": ("shlo_disc.custom_calls", "register_custom_call"),
     "remove_unused": ("shlo_disc.rewriting", "remove_unused"),

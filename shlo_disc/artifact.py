@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from shlo_disc.host_ir import Buffer, Constant, Launch, Step
 from shlo_disc.report_model import ReportModel
@@ -149,3 +150,22 @@ def called(runs: Artifact | Loop | Branches) -> tuple[tuple[str, Artifact], ...]
         return (("", runs),)
     callees = (runs.condition, runs.body) if isinstance(runs, Loop) else runs.branches
     return tuple([(one.name, one.artifact) for one in callees])
+
+
+def change_artifacts(artifact: Artifact, change: Callable[[Artifact], Artifact]) -> Artifact:
+    """Change an artifact and all artifacts of its partitions, those first, in the order in which they run."""
+
+    def inner(callee: Callee) -> Callee:
+        return replace(callee, artifact=change_artifacts(callee.artifact, change))
+
+    def changed(runs: Artifact | Loop | Branches) -> Artifact | Loop | Branches:
+        match runs:
+            case Artifact():
+                return change_artifacts(runs, change)
+            case Loop():
+                return replace(runs, condition=inner(runs.condition), body=inner(runs.body))
+            case Branches():
+                return replace(runs, branches=tuple(map(inner, runs.branches)))
+
+    partitions = tuple([replace(one, runs=changed(one.runs)) for one in artifact.partitions])
+    return change(replace(artifact, partitions=partitions))

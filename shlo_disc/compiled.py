@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from shlo_disc.artifact import Artifact
-from shlo_disc.call_signature import Signature, SignaturePart
-from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
+from shlo_disc.bound import Bound, known_origin, load_function
+from shlo_disc.call_signature import Signature
+from shlo_disc.calling import call_program, few, function_for_jax, quick_call
+from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.program_file.origin import Origin
 from shlo_disc.report.text import explain
 from shlo_disc.report_model import FactText
-from shlo_disc.runtime.binding import BoundMemory, check_same
 from shlo_disc.runtime.dispatch import ScheduleChoice
-from shlo_disc.runtime.entry import Entry
 from shlo_disc.runtime.executable import Stats
 from shlo_disc.runtime.partitions import Runnable
 from shlo_disc.runtime.peak import largest_size, peak_memory
-from shlo_disc.runtime.xla.function import traceable
 from shlo_disc.runtime.xla.programs import trace_notes
 from shlo_disc.size_expr import SizeExpr
 
@@ -32,11 +30,20 @@ class Compiled:
     JAX, or on a device of one of its libraries (CuPy, Torch), if an argument is, else of NumPy.
     """
 
-    def __init__(self, executable: Runnable, signature: Signature | None) -> None:
+    def __init__(
+        self,
+        executable: Runnable,
+        signature: Signature | None,
+        origin: Origin | None = None,
+        describe: Callable[[], Artifact] | None = None,
+    ) -> None:
+        """`origin`: to save it; `describe`: the artifact with its sources and report, if the executable's has none."""
         self._executable = executable
         self._signature = signature
-        self._quick = _quick(executable, signature)
-        self._as_jax = _as_jax(executable, signature, self._quick)
+        self._origin = origin
+        self._describe = describe or (lambda: executable.artifact)
+        self._quick = quick_call(executable, signature)
+        self._as_jax = function_for_jax(executable, signature, self._quick)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program.
@@ -57,7 +64,7 @@ class Compiled:
         """
         if not kwargs and (found := self._quick(*args)) is not NotImplemented:
             return found
-        return _call(self._executable, self._signature, args, kwargs)
+        return call_program(self._executable, self._signature, args, kwargs)
 
     def bind(self, *args: Any, **kwargs: Any) -> Bound:
         """Fix the leading arguments, and keywords: `bound = run.bind(params)`, then `bound(x)` is `run(params, x)`.
@@ -76,7 +83,7 @@ class Compiled:
             RuntimeShapeError: sizes of the arrays break a constraint.
             ArgumentTypeError: a dtype or a rank is not the program's.
         """
-        return Bound(self._executable, self._signature, args, kwargs)
+        return Bound(self._executable, self._signature, args, kwargs, self._origin)
 
     def as_jax(self) -> Callable[..., Any]:
         """The program as a function to call inside of `jax.jit`, `jax.lax.scan` and others, on its device.
@@ -89,10 +96,35 @@ class Compiled:
         """
         return self._as_jax
 
+    def save(self, path: str | os.PathLike[str], *, targets: Sequence[str] | None = None) -> None:
+        """Write the program to a file, which `shlo_disc.load` reads in another process without a compiler or JAX.
+
+        See docs/how-to/ship.md.
+
+        Args:
+            path: the file to write; one that is there is replaced.
+            targets: the CPUs to compile for: "x86-64-v2", "x86-64-v3", "x86-64-v4". None takes the best of these that
+                this machine is.
+
+        Raises:
+            ShloDiscError: an unknown target, a program for a GPU, or arguments in containers that only JAX knows.
+            ToolchainError: there is no C++ compiler.
+            OSError: the file cannot be written.
+        """
+        self._save(Path(path), targets)
+
+    def _save(self, path: Path | None, targets: Sequence[str] | None = None) -> bytes:
+        from shlo_disc.program_file.writer import save  # noqa: PLC0415  few programs need it
+
+        return save(known_origin(self._origin), self._signature, path, targets)
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
+        return load_function(), (self._save(None),)
+
     def __repr__(self) -> str:
         artifact = self._executable.artifact
-        arguments = _few([f"{one.name}: {_typed(one.dtype, one.shape)}" for one in artifact.arguments])
-        results = _few([_typed(one.dtype, one.shape) for one in artifact.results])
+        arguments = few([f"{one.name}: {_typed(one.dtype, one.shape)}" for one in artifact.arguments])
+        results = few([_typed(one.dtype, one.shape) for one in artifact.results])
         return f"<Compiled {artifact.name}({arguments}) -> ({results})>"
 
     @property
@@ -103,12 +135,12 @@ class Compiled:
     @property
     def kernels_source(self) -> str:
         """The generated kernels, in the language of the target."""
-        return "\n".join(file.text for part in self._executable.artifact.parts for file in part.kernels)
+        return "\n".join(file.text for part in self._describe().parts for file in part.kernels)
 
     @property
     def host_source(self) -> str:
         """The generated host program (C++)."""
-        return "\n".join(part.host.text for part in self._executable.artifact.parts)
+        return "\n".join(part.host.text for part in self._describe().parts)
 
     @property
     def executable(self) -> Runnable:
@@ -131,7 +163,7 @@ class Compiled:
             ShloDiscError: an unknown topic, or a value whose shape does not depend on sizes.
         """
         notes = (*self._executable.notes, *trace_notes(self._executable)) if topic is None else ()
-        return "\n\n".join([explain(self._executable.artifact, topic, value), *notes])
+        return "\n\n".join([explain(self._describe(), topic, value), *notes])
 
     def peak_memory(self, **sizes: int) -> int:
         """The bytes of temporaries that a call with these sizes needs: `peak_memory(b=8, s=512)`.
@@ -208,7 +240,7 @@ class Compiled:
         """
         from shlo_disc.report.page import write_page  # noqa: PLC0415  few programs need it
 
-        write_page(self._executable.artifact, Path(path))
+        write_page(self._describe(), Path(path))
 
     def facts(self) -> tuple[FactText, ...]:
         """Everything that is known of the sizes of the program's values.
@@ -216,161 +248,7 @@ class Compiled:
         Returns:
             The facts, each with its reason.
         """
-        return self._executable.artifact.report.all_facts()
-
-
-class Bound:
-    """A program with bound arguments: called with the others, also from several threads at once."""
-
-    def __init__(
-        self, executable: Runnable, signature: Signature | None, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> None:
-        self._program = executable
-        self._given: SignaturePart | None = None
-        self._rest: Signature | None = None
-        if signature is not None:
-            self._given, rest = signature.split(args, kwargs)
-            self._rest = rest.signature
-        self._count = len(args)
-        self._executable = executable.bind(self._flatten(args, kwargs))
-        self._quick = _quick(self._executable, self._rest)
-        self._as_jax: Callable[..., Any] | None = None
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the program: see `Compiled.__call__`.
-
-        Args:
-            *args: the arguments that are not bound.
-            **kwargs: keyword arguments that are not bound.
-
-        Returns:
-            What the compiled program returns.
-
-        Raises:
-            RuntimeShapeError: a size breaks a constraint, or does not fit what is bound; before anything is written.
-            ArgumentTypeError: a dtype, a rank or a pytree is not the program's; before anything is written.
-        """
-        if not kwargs and (found := self._quick(*args)) is not NotImplemented:
-            return found
-        return _call(self._executable, self._rest, args, kwargs)
-
-    def rebind(self, *args: Any, **kwargs: Any) -> None:
-        """Replace what is bound. Nothing is compiled.
-
-        Calls that are running finish with the arrays that they began with; those that begin after this returns take all
-        of the new arrays.
-
-        Args:
-            *args: arrays of the same shapes and dtypes as those that are bound.
-            **kwargs: the same for keyword arguments.
-
-        Raises:
-            RuntimeShapeError: other shapes.
-            ArgumentTypeError: other dtypes, or another number of arrays.
-        """
-        bound = self._program.bind(self._flatten(args, kwargs))
-        check_same(bound.artifact, bound.bound, self._executable.bound)
-        self._executable = bound
-        self._quick = _quick(bound, self._rest)
-        self._as_jax = None
-
-    def as_jax(self) -> Callable[..., Any]:
-        """The program with these bound arguments, for functions that JAX traces: see `Compiled.as_jax`.
-
-        Returns:
-            A function of the other arguments. After `rebind` it keeps the old bound arrays, and so do functions that
-            were traced with it; another one is returned then.
-        """
-        if self._as_jax is None:
-            self._as_jax = _as_jax(self._executable, self._rest, self._quick)
-        return self._as_jax
-
-    def __repr__(self) -> str:
-        artifact = self._executable.artifact
-        names = [one.name for k, one in enumerate(artifact.arguments) if k not in self._executable.bound]
-        return f"<Bound {artifact.name}({_few(names)}), {len(self._executable.bound)} arguments bound>"
-
-    @property
-    def memory(self) -> BoundMemory:
-        """Bytes of the bound arguments: given, kept, and packed."""
-        return self._executable.bound_memory
-
-    @property
-    def executable(self) -> Runnable:
-        """The flat program, without the arguments that are bound."""
-        return self._executable
-
-    @property
-    def stats(self) -> Stats:
-        """The statistics of the compiled program: calls are counted together."""
-        return self._executable.stats
-
-    def explain(self) -> str:
-        """Describe what is bound, what is packed, and the memory of both.
-
-        Returns:
-            Lines of text for a terminal.
-        """
-        return "\n".join(self.memory.lines())
-
-    def _flatten(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Mapping[int, Any]:
-        """The arrays to bind, by the numbers of the program's arguments."""
-        if self._given is not None:
-            leaves = self._given.signature.flatten(args, kwargs)
-            return dict(zip(self._given.places, leaves, strict=True))
-        _refuse_keywords(kwargs)
-        expected, most = self._count, len(self._program.artifact.arguments)
-        if len(args) != expected or len(args) > most:
-            wanted = f"at most {most}" if len(args) > most else f"{expected}, as many as are bound"
-            raise ArgumentTypeError(f"found {len(args)} arrays to bind, expected {wanted}")
-        return dict(enumerate(args))
-
-
-def _quick(executable: Runnable, signature: Signature | None) -> Callable[..., Any]:
-    """A function that serves calls of positional arguments; `NotImplemented` for those that it cannot."""
-    served = None if executable.entry is None else served_by_c(executable.entry, signature)
-    return served or partial(_call_positional, executable, signature)
-
-
-def served_by_c(entry: Entry, signature: Signature | None, donated: Sequence[int] = ()) -> Callable[..., Any] | None:
-    """The C function that serves a whole call, if it supports the pytrees.
-
-    It returns `NotImplemented` for calls that need anything of Python, and deletes the JAX arrays of the leaves that
-    are `donated`, where `jax.jit` does.
-    """
-    if signature is None:
-        args, result = tuple(range(entry.arguments)), tuple(range(entry.results))
-        return entry.tree(args, result, args, donated)
-    args, kwargs, result = signature.example()
-    return None if kwargs or signature.has_keys else entry.tree(args, result, signature.kept, donated)
-
-
-def _call(executable: Runnable, signature: Signature | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    try:
-        if signature is not None:
-            return signature.unflatten(executable.mirror(signature.flatten(args, kwargs)))
-        _refuse_keywords(kwargs)
-        return executable.mirror(args)
-    except ctypes.ArgumentError as error:  # ctypes raises it if there is no memory for one
-        raise MemoryError("no memory for the arguments of a call") from error
-
-
-def _as_jax(executable: Runnable, signature: Signature | None, quick: Callable[..., Any]) -> Callable[..., Any]:
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs and (found := quick(*args)) is not NotImplemented:
-            return found
-        return _call(executable, signature, args, kwargs)
-
-    return traceable(executable, signature, call)
-
-
-def _call_positional(executable: Runnable, signature: Signature | None, *args: Any) -> Any:
-    return _call(executable, signature, args, {})
-
-
-def _refuse_keywords(kwargs: Mapping[str, Any]) -> None:
-    if kwargs:
-        raise ArgumentTypeError(f"found the keyword arguments {', '.join(kwargs)}, expected positional ones only")
+        return self._describe().report.all_facts()
 
 
 def peak_formula(artifact: Artifact) -> Any:
@@ -386,7 +264,3 @@ def peak_formula(artifact: Artifact) -> Any:
 
 def _typed(dtype: str, shape: Sequence[SizeExpr]) -> str:
     return f"{dtype}[{', '.join(map(str, shape))}]"
-
-
-def _few(items: list[str]) -> str:
-    return ", ".join(items if len(items) <= 8 else [*items[:6], f"and {len(items) - 6} more"])

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from shlo_disc.call_signature import Signature
+from shlo_disc.calling import served_by_c
 from shlo_disc.choices import read_hints
-from shlo_disc.compiled import Compiled, served_by_c
+from shlo_disc.compiled import Compiled
 from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError, ShloDiscError
 from shlo_disc.jit import primitive
 from shlo_disc.jit.arguments import Call, Parameters

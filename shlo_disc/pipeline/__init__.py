@@ -5,7 +5,7 @@ be added where `compile_unit` names it. What a step does is in its own package: 
 its time.
 """
 
-from shlo_disc.pipeline.cached import compile_for, compile_program
+from shlo_disc.pipeline.cached import compile_for, compile_program, origin_of_text
 from shlo_disc.pipeline.compilation import compile_module, compile_text
 from shlo_disc.pipeline.request import Request
 from shlo_disc.pipeline.source import read_source
@@ -18,5 +18,6 @@ __all__ = [
     "compile_module",
     "compile_program",
     "compile_text",
+    "origin_of_text",
     "read_source",
 ]

@@ -8,9 +8,11 @@ from typing import Any, Literal
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.boundary import boundary
+from shlo_disc.call_signature import Signature
 from shlo_disc.choices import read_hints, read_options
 from shlo_disc.compiled import Compiled
 from shlo_disc.custom_calls import find_hook
+from shlo_disc.exported import is_exported
 from shlo_disc.options import CompileOptions, Hints
 from shlo_disc.pipeline.compilation import compile_text
 from shlo_disc.pipeline.request import Request
@@ -18,6 +20,8 @@ from shlo_disc.pipeline.source import read_source
 from shlo_disc.pipeline.stopwatch import Stopwatch
 from shlo_disc.runtime.backend import Backend
 from shlo_disc.runtime.building.cache import digest, open_cache, package_digest
+from shlo_disc.runtime.building.machines import Machine
+from shlo_disc.runtime.cpu.schedules import scheduling_for
 from shlo_disc.runtime.steps import host_calls
 from shlo_disc.targets import default_target, target_named
 
@@ -57,11 +61,44 @@ def compile_for(
     if signature is not None and names is not None:
         signature = replace(signature, names=tuple(names))
     request = Request(target.name, options, signature, hints, target.scheduling(options, text))
-    artifact = _load_or_compile(text, file, request, watch)
-    return Compiled(backend.load(artifact, options, watch.seconds), signature)
+    artifact = load_or_compile(text, file, request, watch)
+    return Compiled(
+        backend.load(artifact, options, watch.seconds), signature, ProgramOrigin(program, text, file, request)
+    )
 
 
-def _load_or_compile(text: str, file: str, request: Request, watch: Stopwatch) -> Artifact:
+class ProgramOrigin:
+    """What a program was compiled from, to save it for other machines: an `Origin` of `program_file`."""
+
+    def __init__(self, program: Any, text: str, file: str, request: Request) -> None:
+        """`text`: of the program. That of an export is not kept, as the export has it."""
+        self._program = program if is_exported(program) else None
+        self._text = None if is_exported(program) else text
+        self._file, self._request = file, request
+        self.device, self.options, self.hints = request.device, request.options, request.hints
+
+    def source(self) -> tuple[str, str]:
+        """The StableHLO text, and its name for errors."""
+        if self._text is not None:
+            return self._text, self._file
+        platform = target_named(self.device).platform
+        return read_source(self._program, platform, isolate=self.options.isolate_reader)[0], self._file
+
+    def artifact(self, machine: Machine) -> Artifact:
+        """The program for a machine."""
+        scheduling = scheduling_for(machine, self._request.scheduling)
+        return load_or_compile(*self.source(), replace(self._request, scheduling=scheduling), Stopwatch())
+
+
+def origin_of_text(
+    text: str, file: str, device: str, options: CompileOptions, hints: Hints, signature: Signature | None
+) -> ProgramOrigin:
+    """The origin of a program that was compiled before, from a text that is kept."""
+    scheduling = target_named(device).scheduling(options, text)
+    return ProgramOrigin(text, text, file, Request(device, options, signature, hints, scheduling))
+
+
+def load_or_compile(text: str, file: str, request: Request, watch: Stopwatch) -> Artifact:
     """The artifact of a program, from the cache if it has it; artifacts of targets without a version are not cached."""
     version = target_named(request.device).version
     cache = open_cache(request.options.cache_dir)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import platform
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -17,7 +18,7 @@ from shlo_disc.device.headers import included
 from shlo_disc.device.libraries import library_names, library_text
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.building.cache import Cache, digest
-from shlo_disc.runtime.building.machines import cache_bytes, cpu_name
+from shlo_disc.runtime.building.machines import Machine, best_level, cache_bytes, cpu_name
 from shlo_disc.runtime.building.toolchain import Compiler, find_compiler
 from shlo_disc.runtime.threads import default_threads
 from shlo_disc.schedules.candidates import Hardware
@@ -72,6 +73,16 @@ def costs_key(compiler: Compiler, optimize: int) -> str:
 def known_costs() -> CostTable:
     """Shipped costs if there are any for this CPU, else an analytic estimate."""
     return _shipped(*_identity()) or analytic(hardware())
+
+
+def scheduling_for(machine: Machine, here: Scheduling) -> Scheduling:
+    """The scheduling of a program for a machine: what is known of this CPU (`here`), if it is of that level itself."""
+    if machine.is_native or machine == best_level():
+        return here
+    accumulators = 24 if machine.register == 64 else 12
+    level_1, level_2, _ = machine.cache_bytes
+    costs = analytic(Hardware(machine.register, accumulators, level_1, level_2))
+    return replace(here, schedules=replace(here.schedules, costs=costs))
 
 
 @lru_cache

@@ -1,0 +1,167 @@
+"""A program with bound arguments."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from shlo_disc.call_signature import Signature, SignaturePart
+from shlo_disc.calling import call_program, few, function_for_jax, quick_call, refuse_keywords
+from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
+from shlo_disc.program_file.origin import Origin
+from shlo_disc.runtime.binding import BoundMemory, check_same
+from shlo_disc.runtime.executable import Stats
+from shlo_disc.runtime.partitions import Runnable
+
+
+class Bound:
+    """A program with bound arguments: called with the others, also from several threads at once."""
+
+    def __init__(
+        self,
+        executable: Runnable,
+        signature: Signature | None,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        origin: Origin | None = None,
+        restored: Runnable | None = None,
+    ) -> None:
+        """`restored`: the program with arguments that an earlier process bound, in the places of `args`, `kwargs`."""
+        self._program = executable
+        self._signature, self._origin, self._keywords = signature, origin, tuple(kwargs)
+        self._given: SignaturePart | None = None
+        self._rest: Signature | None = None
+        if signature is not None:
+            self._given, rest = signature.split(args, kwargs)
+            self._rest = rest.signature
+        self._count = len(args)
+        self._executable = executable.bind(self._flatten(args, kwargs)) if restored is None else restored
+        self._quick = quick_call(self._executable, self._rest)
+        self._as_jax: Callable[..., Any] | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the program: see `Compiled.__call__`.
+
+        Args:
+            *args: the arguments that are not bound.
+            **kwargs: keyword arguments that are not bound.
+
+        Returns:
+            What the compiled program returns.
+
+        Raises:
+            RuntimeShapeError: a size breaks a constraint, or does not fit what is bound; before anything is written.
+            ArgumentTypeError: a dtype, a rank or a pytree is not the program's; before anything is written.
+        """
+        if not kwargs and (found := self._quick(*args)) is not NotImplemented:
+            return found
+        return call_program(self._executable, self._rest, args, kwargs)
+
+    def rebind(self, *args: Any, **kwargs: Any) -> None:
+        """Replace what is bound. Nothing is compiled.
+
+        Calls that are running finish with the arrays that they began with; those that begin after this returns take all
+        of the new arrays.
+
+        Args:
+            *args: arrays of the same shapes and dtypes as those that are bound.
+            **kwargs: the same for keyword arguments.
+
+        Raises:
+            RuntimeShapeError: other shapes.
+            ArgumentTypeError: other dtypes, or another number of arrays.
+        """
+        bound = self._program.bind(self._flatten(args, kwargs))
+        check_same(bound.artifact, bound.bound, self._executable.bound)
+        self._executable = bound
+        self._quick = quick_call(bound, self._rest)
+        self._as_jax = None
+
+    def as_jax(self) -> Callable[..., Any]:
+        """The program with these bound arguments, for functions that JAX traces: see `Compiled.as_jax`.
+
+        Returns:
+            A function of the other arguments. After `rebind` it keeps the old bound arrays, and so do functions that
+            were traced with it; another one is returned then.
+        """
+        if self._as_jax is None:
+            self._as_jax = function_for_jax(self._executable, self._rest, self._quick)
+        return self._as_jax
+
+    def save(self, path: str | os.PathLike[str], *, targets: Sequence[str] | None = None) -> None:
+        """Write the program with its bound arguments, packed, to a file: see `Compiled.save`.
+
+        Args:
+            path: the file to write; one that is there is replaced.
+            targets: as of `Compiled.save`; this machine has to be one of them.
+
+        Raises:
+            ShloDiscError: as of `Compiled.save`; or the arguments are packed for this very CPU, or in several parts.
+            ToolchainError: there is no C++ compiler.
+            OSError: the file cannot be written.
+        """
+        self._save(Path(path), targets)
+
+    def _save(self, path: Path | None, targets: Sequence[str] | None = None) -> bytes:
+        from shlo_disc.program_file.writer import BoundProgram, save  # noqa: PLC0415  few programs need it
+
+        bound = BoundProgram(self._executable, self._program, self._count, self._keywords)
+        return save(known_origin(self._origin), self._signature, path, targets, bound)
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
+        return load_function(), (self._save(None),)
+
+    def __repr__(self) -> str:
+        artifact = self._executable.artifact
+        names = [one.name for k, one in enumerate(artifact.arguments) if k not in self._executable.bound]
+        return f"<Bound {artifact.name}({few(names)}), {len(self._executable.bound)} arguments bound>"
+
+    @property
+    def memory(self) -> BoundMemory:
+        """Bytes of the bound arguments: given, kept, and packed."""
+        return self._executable.bound_memory
+
+    @property
+    def executable(self) -> Runnable:
+        """The flat program, without the arguments that are bound."""
+        return self._executable
+
+    @property
+    def stats(self) -> Stats:
+        """The statistics of the compiled program: calls are counted together."""
+        return self._executable.stats
+
+    def explain(self) -> str:
+        """Describe what is bound, what is packed, and the memory of both.
+
+        Returns:
+            Lines of text for a terminal.
+        """
+        return "\n".join(self.memory.lines())
+
+    def _flatten(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Mapping[int, Any]:
+        """The arrays to bind, by the numbers of the program's arguments."""
+        if self._given is not None:
+            leaves = self._given.signature.flatten(args, kwargs)
+            return dict(zip(self._given.places, leaves, strict=True))
+        refuse_keywords(kwargs)
+        expected, most = self._count, len(self._program.artifact.arguments)
+        if len(args) != expected or len(args) > most:
+            wanted = f"at most {most}" if len(args) > most else f"{expected}, as many as are bound"
+            raise ArgumentTypeError(f"found {len(args)} arrays to bind, expected {wanted}")
+        return dict(enumerate(args))
+
+
+def known_origin(origin: Origin | None) -> Origin:
+    """The origin of a program that is to be saved. Raises `ShloDiscError` if it is not known."""
+    if origin is None:
+        raise ShloDiscError("found a program that was loaded from parts, expected one that compile or load returned")
+    return origin
+
+
+def load_function() -> Callable[[bytes], Any]:
+    """`shlo_disc.load`, by its name, as it imports this module."""
+    return import_module("shlo_disc").load

@@ -1,0 +1,204 @@
+"""Load a program from a file that `Compiled.save` or `Bound.save` wrote."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from shlo_disc import codec
+from shlo_disc.artifact import Artifact
+from shlo_disc.bound import Bound
+from shlo_disc.compiled import Compiled
+from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
+from shlo_disc.options import CompileOptions
+from shlo_disc.program_file.archive import Archive, ProgramFileError, map_file
+from shlo_disc.program_file.contents import with_constants
+from shlo_disc.program_file.manifest import MANIFEST, BoundEntry, CodeEntry, Manifest, read_manifest
+from shlo_disc.program_file.tensors import read_tensors
+from shlo_disc.runtime.binding import SavedBinding
+from shlo_disc.runtime.building.machines import LEVELS, Machine, best_level
+from shlo_disc.runtime.cpu.executable import CpuExecutable
+from shlo_disc.runtime.cpu.loading import MachineCode, load_code
+from shlo_disc.runtime.interop import dtype_of
+from shlo_disc.runtime.library import INTERFACE
+from shlo_disc.runtime.partitions import Runnable
+
+_DEFAULTS = CompileOptions()
+
+
+def load(
+    program: str | os.PathLike[str] | bytes,
+    *,
+    code: Literal["trust", "verify"] | None = None,
+    options: CompileOptions | None = None,
+) -> Compiled | Bound:
+    """Load a program from a file that `save` wrote. This needs neither JAX nor a compiler.
+
+    The file is mapped: weights are read when they are used, and processes share them. It must not be changed as long as
+    the program is used. Of the CPUs that it has code for, the best one is taken that this machine is.
+
+    Args:
+        program: the file's path, or its bytes.
+        code: "trust" runs the machine code in the file: whoever can write to the file can run code here. "verify"
+            compiles the StableHLO text that is in the file instead, by the compiler of this machine. None verifies a
+            file that another user than this one and root owns, or may write to, and trusts others and bytes.
+        options: threads, driver, cache and compiler. What decides the program, such as `fusion`, is in the file.
+
+    Returns:
+        A `Compiled`, or a `Bound` if the program was saved with bound arguments.
+
+    Raises:
+        ShloDiscError: no file of a program; a damaged or newer one, or one without code for this machine.
+        ToolchainError: the code is to be verified, and there is no C++ compiler.
+        OSError: the file cannot be read.
+    """
+    if code not in (None, "trust", "verify"):
+        raise ShloDiscError(f"found code = {code!r}, expected None, 'trust' or 'verify'")
+    if isinstance(program, bytes):
+        data, name, safe = program, "<bytes>", True
+    else:
+        try:
+            path = Path(program)
+        except TypeError:
+            kind = type(program).__name__
+            raise ArgumentTypeError(f"found a program of type {kind}, expected a path or bytes") from None
+        data, name, safe = map_file(path), str(path), _is_ours(path)
+    archive = Archive(data, name)
+    manifest = read_manifest(bytes(archive.read(MANIFEST, checked=False)), name)
+    archive.digests = manifest.digests
+    file = _ProgramFile(archive, manifest, replace(options or _DEFAULTS, **_chosen(manifest.options)))
+    return file.load(trusts=code == "trust" or (code is None and safe))
+
+
+def _chosen(options: CompileOptions) -> dict[str, Any]:
+    return {name: getattr(options, name) for name in ("fusion", "matmul_precision", "optimize")}
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a file belongs to this user or to root, and no other may write to it."""
+    if not hasattr(os, "geteuid"):
+        return True
+    found = path.stat()
+    return found.st_uid in (os.geteuid(), 0) and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+@dataclass(frozen=True, slots=True)
+class _ProgramFile:
+    """A file, what its manifest says, and the options of calls."""
+
+    archive: Archive
+    manifest: Manifest
+    options: CompileOptions
+
+    def load(self, *, trusts: bool) -> Compiled | Bound:
+        """The program, by the machine code of the file or by code of its text."""
+        machine, entry = self._entry(trusts=trusts)
+        origin = _FileOrigin(self)
+        if trusts:
+            runnable: Runnable = load_code(self._program(entry), self._code(entry), self.options)
+            describe = cache(lambda: self._artifact(entry.report))
+        else:
+            runnable, describe = origin.built(machine), None
+        if self.manifest.bound is None:
+            return Compiled(runnable, self.manifest.signature, origin, describe)
+        return self._bound(runnable, self.manifest.bound, origin)
+
+    def _entry(self, *, trusts: bool) -> tuple[Machine, CodeEntry]:
+        """The best of the machines that this one is, and the program for it."""
+        known = {one.machine: one for one in self.manifest.code}
+        bound = self.manifest.bound
+        if bound is not None:
+            known = {name: one for name, one in known.items() if name == bound.machine}
+        best = best_level(known)
+        if best is None:
+            kind = "with arguments packed for" if bound is not None else "with code for"
+            raise ProgramFileError(
+                f"{self.archive.name}: found a program {kind} {', '.join(known) or 'no machine'}, expected code that "
+                f"this CPU runs\n  help: save it for {' or '.join(name for name in LEVELS if LEVELS[name].runs_here)}"
+            )
+        entry = known[best.name]
+        if trusts and entry.interface != INTERFACE:
+            raise ProgramFileError(
+                f"{self.archive.name}: found machine code of shlo_disc {self.manifest.version} (interface "
+                f"{entry.interface}), expected interface {INTERFACE}\n"
+                "  help: load(..., code='verify') compiles its StableHLO text, or save the program by this version"
+            )
+        return best, entry
+
+    def _program(self, entry: CodeEntry) -> Artifact:
+        try:
+            constants = read_tensors(self.archive.read(entry.constants))
+            return with_constants(self._artifact(entry.program), constants)
+        except (ValueError, KeyError) as error:
+            raise self.archive.damaged(f"{entry.constants}: {error}") from error
+
+    def _artifact(self, member: str) -> Artifact:
+        try:
+            return codec.decode(Artifact, bytes(self.archive.read(member)))
+        except codec.DamagedError as error:
+            raise self.archive.damaged(f"{member}: {error}") from error
+
+    def _code(self, entry: CodeEntry) -> MachineCode:
+        return MachineCode(
+            [bytes(self.archive.read(name)) for name in entry.objects], bytes(self.archive.read(entry.runtime))
+        )
+
+    def _bound(self, runnable: Runnable, entry: BoundEntry, origin: _FileOrigin) -> Bound:
+        signature = self.manifest.signature
+        try:
+            saved = self._saved(entry, runnable.artifact)
+            if not isinstance(runnable, CpuExecutable):
+                raise ValueError("found bound arguments of a program in partitions")  # noqa: TRY004, TRY301
+            restored = runnable.restored(saved)
+            places = (None,) * entry.positional, dict.fromkeys(entry.keywords)
+            return Bound(runnable, signature, *places, origin, restored)
+        except (ValueError, KeyError, IndexError, ArgumentTypeError) as error:
+            raise self.archive.damaged(f"{entry.member}: {error}") from error
+
+    def _saved(self, entry: BoundEntry, artifact: Artifact) -> SavedBinding:
+        """The bound arguments: arrays on the bytes of the file."""
+        shapes = {int(number): shape for number, shape in entry.shapes.items()}
+        arrays, packed = dict[int, Any](), dict[int, Any]()
+        for name, data in read_tensors(self.archive.read(entry.member)).items():
+            kind, _, number = name.partition(".")
+            k = int(number)
+            if kind == "argument":
+                dtype = dtype_of(artifact.arguments[k].dtype)
+                arrays[k] = np.frombuffer(data, dtype).reshape(shapes[k])
+            else:
+                packed[k] = np.frombuffer(data, np.uint8)
+        known = {int(number): size for number, size in entry.known.items()}
+        return SavedBinding(shapes, arrays, packed, known)
+
+
+class _FileOrigin:
+    """The StableHLO text of a file: an `Origin`."""
+
+    def __init__(self, file: _ProgramFile) -> None:
+        self._file = file
+        self.device, self.options, self.hints = file.manifest.device, file.options, file.manifest.hints
+
+    def source(self) -> tuple[str, str]:
+        """The text, and its name for errors."""
+        text = bytes(self._file.archive.read(self._file.manifest.source))
+        return text.decode(errors="surrogatepass"), self._file.manifest.source_name
+
+    def artifact(self, machine: Machine) -> Artifact:
+        """The program for a machine."""
+        from shlo_disc.pipeline import origin_of_text  # noqa: PLC0415  the compiler, which loading does not need
+
+        signature = self._file.manifest.signature
+        return origin_of_text(*self.source(), self.device, self.options, self.hints, signature).artifact(machine)
+
+    def built(self, machine: Machine) -> Runnable:
+        """The program, compiled here for a machine."""
+        from shlo_disc.runtime.cpu.build import compile_code  # noqa: PLC0415  compilers, which loading does not need
+
+        artifact = self.artifact(machine)
+        return load_code(artifact, compile_code(artifact, self.options, machine), self.options)

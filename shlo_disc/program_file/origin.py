@@ -1,0 +1,25 @@
+"""What a program was compiled from."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from shlo_disc.artifact import Artifact
+from shlo_disc.options import CompileOptions, Hints
+from shlo_disc.runtime.building.machines import Machine
+
+
+class Origin(Protocol):
+    """What a program was compiled from: it is compiled again for other machines."""
+
+    device: str
+    options: CompileOptions
+    hints: Hints
+
+    def source(self) -> tuple[str, str]:
+        """The StableHLO text, and its name for errors."""
+        ...
+
+    def artifact(self, machine: Machine) -> Artifact:
+        """The program for a machine."""
+        ...

@@ -1,0 +1,71 @@
+"""Arrays in the format of safetensors, each at an aligned address.
+
+The format is a length of 8 bytes, a JSON object of that length, and the bytes of all arrays without gaps. For arrays to
+begin at multiples of 64 bytes, arrays of bytes named `padding.<number>` stand between them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, cast
+
+_ALIGNMENT: Final = 64
+_PADDING: Final = "padding."
+_NAMES: Mapping[str, str] = {
+    "bool": "BOOL", "uint8": "U8", "int8": "I8", "uint16": "U16", "int16": "I16", "uint32": "U32", "int32": "I32",
+    "uint64": "U64", "int64": "I64", "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64",
+    "complex64": "C64", "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2",
+}  # fmt: skip
+
+
+class Tensor(NamedTuple):
+    """An array: the name of its element type (NumPy's), its shape, and its bytes (row-major, little-endian)."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    data: memoryview | bytes
+
+
+def write_tensors(tensors: Mapping[str, Tensor]) -> bytes:
+    """The bytes of a file. Element types that the format does not have are bytes there, named in its metadata."""
+    others = {name: f"{one.dtype}{list(one.shape)}" for name, one in tensors.items() if one.dtype not in _NAMES}
+    header = dict[str, object]({"__metadata__": others} if others else {})
+    pieces, at = list[bytes | memoryview](), 0
+    for number, (name, one) in enumerate(tensors.items()):
+        if pad := -at % _ALIGNMENT:
+            header[f"{_PADDING}{number}"] = {"dtype": "U8", "shape": [pad], "data_offsets": [at, at + pad]}
+            pieces.append(bytes(pad))
+            at += pad
+        size = len(one.data)
+        kind, shape = (_NAMES[one.dtype], list(one.shape)) if one.dtype in _NAMES else ("U8", [size])
+        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [at, at + size]}
+        pieces.append(one.data)
+        at += size
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-(8 + len(text)) % _ALIGNMENT)
+    return b"".join([len(text).to_bytes(8, "little"), text, *pieces])
+
+
+def read_tensors(data: memoryview | bytes) -> Mapping[str, memoryview]:
+    """The bytes of the arrays in a file, by name. Raises `ValueError` if they are not all within it."""
+    whole = memoryview(data)
+    length = int.from_bytes(whole[:8], "little")
+    if not 8 + length <= len(whole):
+        raise ValueError(f"found a header of {length} bytes, expected at most {len(whole) - 8}")
+    header = json.loads(bytes(whole[8 : 8 + length]))
+    if not isinstance(header, dict):
+        raise ValueError("found no object of arrays")  # noqa: TRY004 - the file is wrong, not a caller
+    body, found = whole[8 + length :], dict[str, memoryview]()
+    for name, one in cast("dict[str, Any]", header).items():
+        if name == "__metadata__" or name.startswith(_PADDING):
+            continue
+        match one:
+            case {"shape": [*shape], "data_offsets": [int(begin), int(end)]} if 0 <= begin <= end <= len(body):
+                if not all(isinstance(size, int) and size >= 0 for size in shape) or math.prod(shape) > end - begin:
+                    raise ValueError(f"found shape {shape} for {name} of {end - begin} bytes")
+                found[name] = body[begin:end]
+            case _:
+                raise ValueError(f"found no place of {name} within {len(body)} bytes")
+    return found

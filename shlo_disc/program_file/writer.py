@@ -1,0 +1,172 @@
+"""Write a compiled program to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shlo_disc import codec
+from shlo_disc.artifact import Artifact
+from shlo_disc.call_signature import Signature
+from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.program_file.archive import LARGEST_HASHED, Buffer, digest, write_archive
+from shlo_disc.program_file.contents import encode_program, without_constants
+from shlo_disc.program_file.manifest import MANIFEST, BoundEntry, CodeEntry, Manifest, write_manifest
+from shlo_disc.program_file.origin import Origin
+from shlo_disc.program_file.tensors import Tensor, write_tensors
+from shlo_disc.runtime.binding import SavedBinding
+from shlo_disc.runtime.building.machines import LEVELS, Machine, best_level, cpu_title, level_named
+from shlo_disc.runtime.cpu.build import compile_code
+from shlo_disc.runtime.cpu.executable import CpuExecutable
+from shlo_disc.runtime.cpu.loading import MachineCode, load_code
+from shlo_disc.runtime.interop import dtype_of
+from shlo_disc.runtime.library import INTERFACE
+from shlo_disc.runtime.partitions import Runnable
+from shlo_disc.target_names import HOST
+from shlo_disc.version import VERSION
+
+_CONSTANTS, _WEIGHTS, _SOURCE = "constants.safetensors", "weights.safetensors", "program.mlir"
+_PERIOD = 251  # of the numbers by which packed forms are compared: a prime, so that no tile is as wide as a multiple
+
+
+@dataclass(frozen=True, slots=True)
+class BoundProgram:
+    """A program with bound arguments: so many positional ones, and keywords. `unbound` is the program without them."""
+
+    executable: Runnable
+    unbound: Runnable
+    positional: int
+    keywords: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Members:
+    """The members of a file, in order, and which of them are mapped."""
+
+    found: dict[str, Buffer] = field(default_factory=dict[str, Buffer])
+    mapped: set[str] = field(default_factory=set[str])
+
+    def add_tensors(self, name: str, tensors: Mapping[str, Tensor]) -> None:
+        self.found[name] = write_tensors(tensors)
+        self.mapped.add(name)
+
+
+def save(
+    origin: Origin,
+    signature: Signature | None,
+    path: Path | None,
+    targets: Sequence[str] | None = None,
+    bound: BoundProgram | None = None,
+) -> bytes:
+    """Write a program to a file, with its bound arguments if it has some; to memory if there is no path.
+
+    `signature` is that of the program without bound arguments. Raises `ShloDiscError` for what a file cannot hold,
+    `ToolchainError` if there is no compiler, and `OSError`.
+    """
+    if origin.device != HOST:
+        raise ShloDiscError(f"found a program for {origin.device!r}, expected one for {HOST!r}: others cannot be saved")
+    if bound is not None and not isinstance(bound.executable, CpuExecutable):
+        raise ShloDiscError(
+            "found a program in partitions with bound arguments, expected one without them\n"
+            "  help: save the program itself, and bind the arguments again when it is loaded"
+        )
+    machines = _machines(targets)
+    text, name = origin.source()
+    members = _Members({_SOURCE: text.encode(errors="surrogatepass")})
+    entries, names, held = list[CodeEntry](), list[str](), None
+    for machine in machines:
+        artifact = origin.artifact(machine)
+        names.append(artifact.name)
+        code = compile_code(artifact, origin.options, machine)
+        entries.append(_add_code(members, machine, artifact, code))
+        if bound is not None and held is None and machine.runs_here:
+            _check_packed(bound, load_code(artifact, code, origin.options), machine)
+            held = _add_bound(members, bound, machine)
+    if bound is not None and held is None:
+        raise ShloDiscError(
+            f"found no machine like this one in {targets}, expected one: bound arguments are packed here"
+        )
+    digests = {name: digest(data) for name, data in members.found.items() if len(data) <= LARGEST_HASHED}
+    manifest = Manifest(
+        VERSION, names[0], origin.device, signature, _SOURCE, name, origin.options, origin.hints,
+        tuple(entries), held, digests,
+    )  # fmt: skip
+    whole = {MANIFEST: write_manifest(manifest), **members.found}
+    return write_archive(path, whole, mapped=frozenset(members.mapped))
+
+
+def _machines(targets: Sequence[str] | None) -> list[Machine]:
+    """The machines to compile for: those that are named, or the best level that this machine has."""
+    if isinstance(targets, str):
+        raise ShloDiscError(f"found targets {targets!r}, expected several such as [{targets!r}]")
+    if targets is not None:
+        if not targets:
+            raise ShloDiscError("found no targets, expected at least one")
+        return list(dict.fromkeys(map(level_named, targets)))
+    if (best := best_level()) is None:
+        raise ShloDiscError(f"found {cpu_title()}, expected a CPU of one of the levels {', '.join(LEVELS)}")
+    return [best]
+
+
+def _add_code(members: _Members, machine: Machine, artifact: Artifact, code: MachineCode) -> CodeEntry:
+    """Add the program for one machine."""
+    small, literals = without_constants(artifact)
+    constants, data = _CONSTANTS, write_tensors(literals)
+    if members.found.get(constants, data) != data:
+        constants = f"{machine.name}/{_CONSTANTS}"
+    members.found[constants] = data
+    members.mapped.add(constants)
+    objects = tuple([f"{machine.name}/{number}.so" for number in range(len(code.parts))])
+    entry = CodeEntry(
+        machine.name, INTERFACE, f"{machine.name}/program", f"{machine.name}/report", objects,
+        f"{machine.name}/runtime.so", constants,
+    )  # fmt: skip
+    members.found[entry.program], members.found[entry.report] = encode_program(small), codec.encode(Artifact, small)
+    members.found.update(zip(objects, code.parts, strict=True))
+    members.found[entry.runtime] = code.runtime
+    return entry
+
+
+def _add_bound(members: _Members, bound: BoundProgram, machine: Machine) -> BoundEntry:
+    """Add the bound arguments, as far as calls read them, and their packed forms."""
+    saved = _binding(bound.executable)
+    tensors = {f"argument.{k}": _tensor(array) for k, array in saved.arrays.items()}
+    tensors |= {f"packed.{k}": _tensor(array) for k, array in saved.packed.items()}
+    members.add_tensors(_WEIGHTS, tensors)
+    shapes = {str(k): shape for k, shape in saved.shapes.items()}
+    known = {str(k): size for k, size in saved.known.items()}
+    return BoundEntry(bound.positional, bound.keywords, shapes, known, machine.name, _WEIGHTS)
+
+
+def _binding(executable: Runnable) -> SavedBinding:
+    assert isinstance(executable, CpuExecutable), "others are refused before"
+    return executable.saved_binding
+
+
+def _tensor(array: NDArray[Any]) -> Tensor:
+    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return Tensor(array.dtype.name, array.shape, data.data)
+
+
+def _check_packed(bound: BoundProgram, loaded: Runnable, machine: Machine) -> None:
+    """Raise `ShloDiscError` unless the code for a machine packs operands as the code here did, bit for bit.
+
+    Arrays that only exist in packed form are compared by arrays of numbers whose order shows where each went.
+    """
+    saved, arguments = _binding(bound.executable), bound.executable.artifact.arguments
+    given = {
+        k: saved.arrays.get(k, np.resize(np.arange(_PERIOD).astype(dtype_of(arguments[k].dtype)), shape))
+        for k, shape in saved.shapes.items()
+    }
+    here, there = (_binding(one.bind(given)) for one in (bound.unbound, loaded))
+    alike = here.packed.keys() == there.packed.keys() and here.arrays.keys() == there.arrays.keys()
+    if not alike or any(not np.array_equal(array, there.packed[k]) for k, array in here.packed.items()):
+        raise ShloDiscError(
+            f"found bound arguments that are packed for this CPU, expected the form which {machine.name} reads\n"
+            "  help: save the program without them, and bind them when it is loaded"
+        )
