@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import mmap
@@ -31,12 +32,14 @@ class ProgramFileError(ShloDiscError):
 def write_archive(path: Path | None, members: Mapping[str, Buffer], *, mapped: frozenset[str]) -> bytes:
     """Write members in this order, the `mapped` ones uncompressed and at a page; to memory if there is no path.
 
-    A file at the path is replaced at once, when all is written. Raises `OSError`.
+    A file at the path is replaced at once, when all is written. Raises `OSError`, also for what is no file there.
     """
     if path is None:
         memory = io.BytesIO()
         _write(memory, members, mapped)
         return memory.getvalue()
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "found what is no file, expected the path of a file to write", str(path))
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with temporary.open("wb") as file:

@@ -8,7 +8,7 @@ from itertools import count
 from typing import cast
 
 from shlo_disc import codec
-from shlo_disc.artifact import Artifact, SourceFile, change_artifacts
+from shlo_disc.artifact import Artifact, change_artifacts
 from shlo_disc.host_ir import Constant
 from shlo_disc.program_file.tensors import Tensor
 from shlo_disc.report_model import ReportModel
@@ -41,9 +41,10 @@ def with_constants(artifact: Artifact, found: Mapping[str, memoryview]) -> Artif
 
 
 def encode_program(artifact: Artifact) -> bytes:
-    """The bytes of what runs a program: without sources and reports."""
+    """The bytes of what runs a program: without reports and the texts of sources."""
 
     def stripped(one: Artifact) -> Artifact:
-        return replace(one, report=ReportModel(), kernels=(), host=SourceFile(one.host.name, ""))
+        kernels, host = tuple([replace(file, text="") for file in one.kernels]), replace(one.host, text="")
+        return replace(one, report=ReportModel(), kernels=kernels, host=host)
 
     return codec.encode(Artifact, change_artifacts(artifact, stripped))

@@ -9,6 +9,7 @@ import weakref
 from _ctypes import dlclose
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from types import MappingProxyType
 from typing import cast
@@ -73,7 +74,7 @@ class _Bind(ctypes.Structure):
 class Runtime:
     """The thread pool of this process for one number of threads."""
 
-    path: Path
+    path: Path | str
     address: int
     threads: int
     library: ctypes.PyDLL  # its functions hold the GIL
@@ -91,7 +92,7 @@ class LoadedProgram:
     A function keeps the code loaded; an address does not, so its user has to keep the program.
     """
 
-    path: Path
+    path: Path | str
     handle: ctypes.CDLL
 
     def function(self, name: str, result: type[ctypes.c_int64] | None = None) -> Native:
@@ -105,7 +106,7 @@ class LoadedProgram:
         return ctypes.cast(self.handle[name], ctypes.c_void_p).value or 0
 
 
-def open_program(path: Path) -> LoadedProgram:
+def open_program(path: Path | str) -> LoadedProgram:
     """Load the code of a program. Raises FileNotFoundError if the cache just dropped it."""
     handle = _open(path, ctypes.CDLL)
     unmapping = weakref.finalize(handle, dlclose, handle._handle)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
@@ -117,14 +118,9 @@ def load_program(data: bytes | memoryview, name: str) -> LoadedProgram:
     """Load the code of a program from memory. Raises `ToolchainError` if it cannot be loaded."""
     descriptor = code_in_memory(data, name)
     try:
-        program = open_program(code_path(descriptor))
-    except BaseException:
-        os.close(descriptor)
-        raise
-    # Libraries are known by their paths, so the number of this file is not used again before the code is unmapped.
-    closing = weakref.finalize(program.handle, os.close, descriptor)
-    closing.atexit = False
-    return program
+        return open_program(code_path(descriptor))
+    finally:
+        os.close(descriptor)  # the loader has mapped it
 
 
 def code_in_memory(data: bytes | memoryview, name: str) -> int:
@@ -137,9 +133,17 @@ def code_in_memory(data: bytes | memoryview, name: str) -> int:
     return descriptor
 
 
-def code_path(descriptor: int) -> Path:
-    """The path of such a file, for the loader of libraries."""
-    return Path("/proc/self/fd", str(descriptor))
+def code_path(descriptor: int) -> str:
+    """The path of such a file for the loader of libraries, another one in each call.
+
+    The loader knows a library by its path as long as it is loaded, which may be for ever. A descriptor's number comes
+    again, so "/." and "//" in the path, which change nothing, stand for the binary digits of the call's number.
+    """
+    digits = f"{next(_files):b}"
+    return f"/proc/self/fd{''.join('/.' if digit == '1' else '//' for digit in digits)}/{descriptor}"
+
+
+_files = count()
 
 
 def try_to_load(path: Path) -> None:
@@ -162,11 +166,11 @@ RUNTIME_FUNCTIONS = (
     "shlo_region",
 )
 _lock = threading.Lock()
-_libraries: list[tuple[Path, ctypes.CDLL, ctypes.PyDLL, str | None]] = []
+_libraries: list[tuple[Path | str, ctypes.CDLL, ctypes.PyDLL, str | None]] = []
 _runtimes: dict[int, Runtime] = {}
 
 
-def open_runtime(path: Callable[[], Path], threads: int) -> Runtime:
+def open_runtime(path: Callable[[], Path | str], threads: int) -> Runtime:
     """The pool of `threads` threads. The library is loaded once, whichever compiler built it."""
     with _lock:
         if not _libraries:
@@ -202,12 +206,12 @@ def _after_fork() -> None:
         _libraries[0][1].shlo_runtime_after_fork(ctypes.c_void_p(runtime.address))
 
 
-def _open(path: Path, how: type[ctypes.CDLL]) -> ctypes.CDLL:
+def _open(path: Path | str, how: type[ctypes.CDLL]) -> ctypes.CDLL:
     try:
         _show_libm()
         return how(str(path))
     except OSError as error:
-        if not path.exists():
+        if not Path(path).exists():
             raise FileNotFoundError(path) from error
         raise ToolchainError(
             f"cannot load the compiled program: {error}\n"

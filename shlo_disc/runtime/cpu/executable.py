@@ -342,7 +342,7 @@ def _cannot_bind(arrays: Sequence[Array]) -> InternalError:
 def assemble(
     artifact: Artifact,
     program: LoadedProgram,
-    runtime: Callable[[], Path],
+    runtime: Callable[[], Path | str],
     options: CompileOptions,
     log: Log | None = None,
 ) -> CpuExecutable:

@@ -42,7 +42,7 @@ def load_code(artifact: Artifact, code: MachineCode, options: CompileOptions) ->
     return load(artifact, loaded)
 
 
-def _path(runtime: bytes) -> Path:
+def _path(runtime: bytes) -> str:
     return code_path(code_in_memory(runtime, "runtime"))
 
 
