@@ -22,12 +22,11 @@ from shlo_disc.program_file.contents import with_constants
 from shlo_disc.program_file.manifest import MANIFEST, BoundEntry, CodeEntry, Manifest, read_manifest
 from shlo_disc.program_file.tensors import read_tensors
 from shlo_disc.runtime.binding import SavedBinding
-from shlo_disc.runtime.building.machines import LEVELS, Machine, best_level
-from shlo_disc.runtime.cpu.executable import CpuExecutable
-from shlo_disc.runtime.cpu.loading import MachineCode, load_code
+from shlo_disc.runtime.building.machines import LEVELS, TargetMachine, best_level
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.library import INTERFACE
 from shlo_disc.runtime.partitions import Runnable
+from shlo_disc.runtime.saved_code import MachineCode, Restorable, SavedCode, saved_code
 
 _DEFAULTS = CompileOptions()
 
@@ -72,7 +71,8 @@ def load(
     archive = Archive(data, name)
     manifest = read_manifest(bytes(archive.read(MANIFEST, checked=False)), name)
     archive.digests = manifest.digests
-    file = _ProgramFile(archive, manifest, replace(options or _DEFAULTS, **_chosen(manifest.options)))
+    target = saved_code(manifest.device)
+    file = _ProgramFile(archive, manifest, replace(options or _DEFAULTS, **_chosen(manifest.options)), target)
     return file.load(trusts=code == "trust" or (code is None and safe))
 
 
@@ -95,13 +95,14 @@ class _ProgramFile:
     archive: Archive
     manifest: Manifest
     options: CompileOptions
+    target: SavedCode
 
     def load(self, *, trusts: bool) -> Compiled | Bound:
         """The program, by the machine code of the file or by code of its text."""
         machine, entry = self._entry(trusts=trusts)
         origin = _FileOrigin(self)
         if trusts:
-            runnable: Runnable = load_code(self._program(entry), self._code(entry), self.options)
+            runnable: Runnable = self.target.load_code(self._program(entry), self._code(entry), self.options)
             describe = cache(lambda: self._artifact(entry.report))
         else:
             runnable, describe = origin.built(machine), None
@@ -109,7 +110,7 @@ class _ProgramFile:
             return Compiled(runnable, self.manifest.signature, origin, describe)
         return self._bound(runnable, self.manifest.bound, origin)
 
-    def _entry(self, *, trusts: bool) -> tuple[Machine, CodeEntry]:
+    def _entry(self, *, trusts: bool) -> tuple[TargetMachine, CodeEntry]:
         """The best of the machines that this one is, and the program for it."""
         known = {one.machine: one for one in self.manifest.code}
         bound = self.manifest.bound
@@ -153,7 +154,7 @@ class _ProgramFile:
         signature = self.manifest.signature
         try:
             saved = self._saved(entry, runnable.artifact)
-            if not isinstance(runnable, CpuExecutable):
+            if not isinstance(runnable, Restorable):
                 raise ValueError("found bound arguments of a program in partitions")  # noqa: TRY004, TRY301
             restored = runnable.restored(saved)
             places = (None,) * entry.positional, dict.fromkeys(entry.keywords)
@@ -189,16 +190,14 @@ class _FileOrigin:
         text = bytes(self._file.archive.read(self._file.manifest.source))
         return text.decode(errors="surrogatepass"), self._file.manifest.source_name
 
-    def artifact(self, machine: Machine) -> Artifact:
+    def artifact(self, machine: TargetMachine) -> Artifact:
         """The program for a machine."""
         from shlo_disc.pipeline import origin_of_text  # noqa: PLC0415  the compiler, which loading does not need
 
         signature = self._file.manifest.signature
         return origin_of_text(*self.source(), self.device, self.options, self.hints, signature).artifact(machine)
 
-    def built(self, machine: Machine) -> Runnable:
+    def built(self, machine: TargetMachine) -> Runnable:
         """The program, compiled here for a machine."""
-        from shlo_disc.runtime.cpu.build import compile_code  # noqa: PLC0415  compilers, which loading does not need
-
-        artifact = self.artifact(machine)
-        return load_code(artifact, compile_code(artifact, self.options, machine), self.options)
+        artifact, target = self.artifact(machine), self._file.target
+        return target.load_code(artifact, target.compile_code(artifact, self.options, machine), self.options)

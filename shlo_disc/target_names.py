@@ -5,6 +5,8 @@ from __future__ import annotations
 from shlo_disc.diagnostics import ShloDiscError
 
 HOST = "cpu"  # where Python functions run, unless they are registered for another target
+# Modules that save and load the machine code of programs (`runtime/saved_code.py`), which does not load `targets.py`.
+_SAVED_CODE = {HOST: "shlo_disc.runtime.cpu.saved_code"}
 _names = [HOST, "cuda"]  # those of `targets.py`; names are checked before anything loads it
 
 
@@ -18,6 +20,11 @@ def add_target_name(name: str) -> None:
 def remove_target_name(name: str) -> None:
     """Forget the name of a target. Raises `ShloDiscError` if there is none."""
     _names.remove(check_target_name(name))
+
+
+def saved_code_module(name: str) -> str | None:
+    """The module that saves and loads the machine code of a target's programs; None if they cannot be saved."""
+    return _SAVED_CODE.get(name)
 
 
 def target_names() -> tuple[str, ...]:

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from shlo_disc.host.code_generator import CodeGenerator
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.backend import Backend
+from shlo_disc.runtime.building.machines import TargetMachine
 from shlo_disc.runtime.cpu.backend import CpuBackend, known_scheduling
+from shlo_disc.runtime.cpu.schedules import scheduling_for
 from shlo_disc.runtime.cuda.cupy_device import cuda_is_available
 from shlo_disc.schedules.tables import UNKNOWN, Scheduling
 from shlo_disc.target_names import HOST, add_target_name, check_target_name, remove_target_name, target_names
@@ -19,6 +21,10 @@ from shlo_disc.target_names import HOST, add_target_name, check_target_name, rem
 
 def _unknown(_options: CompileOptions, _text: str) -> Scheduling:
     return UNKNOWN
+
+
+def _as_here(_machine: TargetMachine, here: Scheduling) -> Scheduling:
+    return here
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,7 @@ class Target:
         version: distinguishes artifacts of different generators in the cache; None: artifacts are not cached.
         has_thread_pool: kernels are cut into tasks of a thread pool; `check` then tests other cuts, too.
         scheduling: what is known of the speed of products on this machine, for a program with this text.
+        scheduling_for: the same of another machine, for which a program is saved, from what is known of this one.
     """
 
     name: str
@@ -45,6 +52,7 @@ class Target:
     version: str | None = None
     has_thread_pool: bool = False
     scheduling: Callable[[CompileOptions, str], Scheduling] = _unknown
+    scheduling_for: Callable[[TargetMachine, Scheduling], Scheduling] = _as_here
 
 
 _VERSION = ""  # the digest of this package, in the key of every artifact, suffices
@@ -107,7 +115,9 @@ def _open_cuda(options: CompileOptions) -> Backend:
 _targets = {  # `target_names` has their names from the beginning
     target.name: target
     for target in (
-        Target(HOST, "cpu", _cpu, lambda _: CpuBackend(), lambda: True, _VERSION, True, known_scheduling),
+        Target(
+            HOST, "cpu", _cpu, lambda _: CpuBackend(), lambda: True, _VERSION, True, known_scheduling, scheduling_for
+        ),
         Target("cuda", "cuda", _cuda, _open_cuda, cuda_is_available, _VERSION),
     )
 }

@@ -20,8 +20,7 @@ from shlo_disc.pipeline.source import read_source
 from shlo_disc.pipeline.stopwatch import Stopwatch
 from shlo_disc.runtime.backend import Backend
 from shlo_disc.runtime.building.cache import digest, open_cache, package_digest
-from shlo_disc.runtime.building.machines import Machine
-from shlo_disc.runtime.cpu.schedules import scheduling_for
+from shlo_disc.runtime.building.machines import TargetMachine
 from shlo_disc.runtime.steps import host_calls
 from shlo_disc.targets import default_target, target_named
 
@@ -84,9 +83,9 @@ class ProgramOrigin:
         platform = target_named(self.device).platform
         return read_source(self._program, platform, isolate=self.options.isolate_reader)[0], self._file
 
-    def artifact(self, machine: Machine) -> Artifact:
+    def artifact(self, machine: TargetMachine) -> Artifact:
         """The program for a machine."""
-        scheduling = scheduling_for(machine, self._request.scheduling)
+        scheduling = target_named(self.device).scheduling_for(machine, self._request.scheduling)
         return load_or_compile(*self.source(), replace(self._request, scheduling=scheduling), Stopwatch())
 
 

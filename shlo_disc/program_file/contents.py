@@ -10,18 +10,18 @@ from typing import cast
 from shlo_disc import codec
 from shlo_disc.artifact import Artifact, change_artifacts
 from shlo_disc.host_ir import Constant
-from shlo_disc.program_file.tensors import Tensor
+from shlo_disc.program_file.tensors import StoredTensor
 from shlo_disc.report_model import ReportModel
 
 
-def without_constants(artifact: Artifact) -> tuple[Artifact, Mapping[str, Tensor]]:
+def without_constants(artifact: Artifact) -> tuple[Artifact, Mapping[str, StoredTensor]]:
     """The artifact without the bytes of its literals, and these by the numbers of artifact and literal."""
-    found, numbers = dict[str, Tensor](), count()
+    found, numbers = dict[str, StoredTensor](), count()
 
     def emptied(one: Artifact) -> Artifact:
         number, constants = next(numbers), list[Constant]()
         for k, constant in enumerate(one.constants):
-            found[f"{number}.{k}"] = Tensor(constant.dtype, constant.shape, constant.data)
+            found[f"{number}.{k}"] = StoredTensor(constant.dtype, constant.shape, constant.data)
             constants.append(replace(constant, data=b""))
         return replace(one, constants=tuple(constants))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from importlib import import_module
 from typing import Any, Final, cast
 
 from shlo_disc import plain_tree
@@ -106,6 +107,11 @@ def _signature(signature: Signature) -> dict[str, Any]:
     return {**trees, **{name: getattr(signature, name) for name in rest}}
 
 
+def package_version() -> str:
+    """The version of this package, which it says itself."""
+    return import_module("shlo_disc").__version__
+
+
 def read_manifest(data: bytes, file: str) -> Manifest:
     """The manifest in a JSON text.
 
@@ -118,7 +124,7 @@ def read_manifest(data: bytes, file: str) -> Manifest:
         raise ProgramFileError(f"{file} is no whole program of shlo_disc: {MANIFEST} is no JSON: {error}") from error
     if not isinstance(found, dict) or cast("dict[str, Any]", found).get("format") != FORMAT:
         raise ProgramFileError(f"{file} is no program of shlo_disc: {MANIFEST} does not say so")
-    reader = _Reader(cast("dict[str, Any]", found))
+    reader = _JsonObject(cast("dict[str, Any]", found))
     try:
         schema, version = reader.whole("schema"), reader.text("version")
         if schema > SCHEMA:
@@ -131,7 +137,7 @@ def read_manifest(data: bytes, file: str) -> Manifest:
         raise ProgramFileError(f"{file} is no whole program of shlo_disc: {MANIFEST}: {error}") from error
 
 
-def _read(reader: _Reader, version: str) -> Manifest:
+def _read(reader: _JsonObject, version: str) -> Manifest:
     options, hints = reader.inner("options"), reader.inner("hints")
     signature, bound = reader.found["signature"], reader.found["bound"]
     return Manifest(
@@ -143,13 +149,13 @@ def _read(reader: _Reader, version: str) -> Manifest:
         reader.text("source_name"),
         _read_options(options),
         _read_hints(hints),
-        tuple([_read_code(_Reader(one)) for one in reader.items("code", dict)]),
+        tuple([_read_code(_JsonObject(one)) for one in reader.items("code", dict)]),
         None if bound is None else _read_bound(reader.inner("bound")),
         reader.mapping("digests", str),
     )
 
 
-def _read_options(reader: _Reader) -> CompileOptions:
+def _read_options(reader: _JsonObject) -> CompileOptions:
     found = replace(CompileOptions(), **{name: reader.found[name] for name in _OPTIONS})
     if found.fusion not in ("none", "full") or found.matmul_precision not in ("default", "highest"):
         raise ValueError(f"found the options {reader.found}")
@@ -158,8 +164,8 @@ def _read_options(reader: _Reader) -> CompileOptions:
     return found
 
 
-def _read_hints(reader: _Reader) -> Hints:
-    likely = [_Reader({"name": name, "values": values}) for name, values in reader.items("likely", list)]
+def _read_hints(reader: _JsonObject) -> Hints:
+    likely = [_JsonObject({"name": name, "values": values}) for name, values in reader.items("likely", list)]
     return Hints(
         tuple(reader.items("constraints", str)),
         tuple([(one.text("name"), tuple(one.items("values", int))) for one in likely]),
@@ -169,7 +175,7 @@ def _read_hints(reader: _Reader) -> Hints:
     )
 
 
-def _read_code(reader: _Reader) -> CodeEntry:
+def _read_code(reader: _JsonObject) -> CodeEntry:
     return CodeEntry(
         reader.text("machine"),
         reader.whole("interface"),
@@ -181,19 +187,19 @@ def _read_code(reader: _Reader) -> CodeEntry:
     )
 
 
-def _read_bound(reader: _Reader) -> BoundEntry:
+def _read_bound(reader: _JsonObject) -> BoundEntry:
     shapes = reader.mapping("shapes", list)
     return BoundEntry(
         reader.whole("positional"),
         tuple(reader.items("keywords", str)),
-        {name: tuple(_Reader({"shape": shape}).items("shape", int)) for name, shape in shapes.items()},
+        {name: tuple(_JsonObject({"shape": shape}).items("shape", int)) for name, shape in shapes.items()},
         reader.mapping("known", int),
         reader.text("machine"),
         reader.text("member"),
     )
 
 
-def _read_signature(reader: _Reader) -> Signature:
+def _read_signature(reader: _JsonObject) -> Signature:
     in_tree, out_tree = plain_tree.from_json(reader.found["arguments"]), plain_tree.from_json(reader.found["results"])
     names, kept = tuple(reader.items("names", str)), tuple(reader.items("kept", int))
     keys, key_results = tuple(reader.items("keys", str)), tuple(reader.items("key_results", str))
@@ -207,7 +213,7 @@ def _read_signature(reader: _Reader) -> Signature:
     return Signature(in_tree, out_tree, names, kept, platform, is_flat, keys, key_results, leading)
 
 
-class _Reader:
+class _JsonObject:
     """The members of a JSON object, by type. Raises `KeyError`, `TypeError` and `ValueError`."""
 
     def __init__(self, found: Mapping[str, Any]) -> None:
@@ -225,8 +231,8 @@ class _Reader:
     def flag(self, name: str) -> bool:
         return self._typed(name, bool)
 
-    def inner(self, name: str) -> _Reader:
-        return _Reader(self._typed(name, dict))
+    def inner(self, name: str) -> _JsonObject:
+        return _JsonObject(self._typed(name, dict))
 
     def items(self, name: str, kind: type) -> Sequence[Any]:
         found = self._typed(name, list)

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.options import CompileOptions, Hints
-from shlo_disc.runtime.building.machines import Machine
+from shlo_disc.runtime.building.machines import TargetMachine
 
 
 class Origin(Protocol):
@@ -20,6 +20,6 @@ class Origin(Protocol):
         """The StableHLO text, and its name for errors."""
         ...
 
-    def artifact(self, machine: Machine) -> Artifact:
+    def artifact(self, machine: TargetMachine) -> Artifact:
         """The program for a machine."""
         ...

@@ -20,7 +20,7 @@ _NAMES: Mapping[str, str] = {
 }  # fmt: skip
 
 
-class Tensor(NamedTuple):
+class StoredTensor(NamedTuple):
     """An array: the name of its element type (NumPy's), its shape, and its bytes (row-major, little-endian)."""
 
     dtype: str
@@ -28,7 +28,7 @@ class Tensor(NamedTuple):
     data: memoryview | bytes
 
 
-def write_tensors(tensors: Mapping[str, Tensor]) -> bytes:
+def write_tensors(tensors: Mapping[str, StoredTensor]) -> bytes:
     """The bytes of a file. Element types that the format does not have are bytes there, named in its metadata."""
     others = {name: f"{one.dtype}{list(one.shape)}" for name, one in tensors.items() if one.dtype not in _NAMES}
     header = dict[str, object]({"__metadata__": others} if others else {})

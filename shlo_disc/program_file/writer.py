@@ -16,19 +16,15 @@ from shlo_disc.call_signature import Signature
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.program_file.archive import LARGEST_HASHED, Buffer, digest, write_archive
 from shlo_disc.program_file.contents import encode_program, without_constants
-from shlo_disc.program_file.manifest import MANIFEST, BoundEntry, CodeEntry, Manifest, write_manifest
+from shlo_disc.program_file.manifest import MANIFEST, BoundEntry, CodeEntry, Manifest, package_version, write_manifest
 from shlo_disc.program_file.origin import Origin
-from shlo_disc.program_file.tensors import Tensor, write_tensors
+from shlo_disc.program_file.tensors import StoredTensor, write_tensors
 from shlo_disc.runtime.binding import SavedBinding
-from shlo_disc.runtime.building.machines import LEVELS, Machine, best_level, cpu_title, level_named
-from shlo_disc.runtime.cpu.build import compile_code
-from shlo_disc.runtime.cpu.executable import CpuExecutable
-from shlo_disc.runtime.cpu.loading import MachineCode, load_code
+from shlo_disc.runtime.building.machines import LEVELS, TargetMachine, best_level, cpu_title, level_named
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.library import INTERFACE
 from shlo_disc.runtime.partitions import Runnable
-from shlo_disc.target_names import HOST
-from shlo_disc.version import VERSION
+from shlo_disc.runtime.saved_code import MachineCode, Restorable, saved_code
 
 _CONSTANTS, _WEIGHTS, _SOURCE = "constants.safetensors", "weights.safetensors", "program.mlir"
 _PERIOD = 251  # of the numbers by which packed forms are compared: a prime, so that no tile is as wide as a multiple
@@ -51,7 +47,7 @@ class _Members:
     found: dict[str, Buffer] = field(default_factory=dict[str, Buffer])
     mapped: set[str] = field(default_factory=set[str])
 
-    def add_tensors(self, name: str, tensors: Mapping[str, Tensor]) -> None:
+    def add_tensors(self, name: str, tensors: Mapping[str, StoredTensor]) -> None:
         self.found[name] = write_tensors(tensors)
         self.mapped.add(name)
 
@@ -68,9 +64,8 @@ def save(
     `signature` is that of the program without bound arguments. Raises `ShloDiscError` for what a file cannot hold,
     `ToolchainError` if there is no compiler, and `OSError`.
     """
-    if origin.device != HOST:
-        raise ShloDiscError(f"found a program for {origin.device!r}, expected one for {HOST!r}: others cannot be saved")
-    if bound is not None and not isinstance(bound.executable, CpuExecutable):
+    target = saved_code(origin.device)
+    if bound is not None and not isinstance(bound.executable, Restorable):
         raise ShloDiscError(
             "found a program in partitions with bound arguments, expected one without them\n"
             "  help: save the program itself, and bind the arguments again when it is loaded"
@@ -82,10 +77,10 @@ def save(
     for machine in machines:
         artifact = origin.artifact(machine)
         names.append(artifact.name)
-        code = compile_code(artifact, origin.options, machine)
+        code = target.compile_code(artifact, origin.options, machine)
         entries.append(_add_code(members, machine, artifact, code))
         if bound is not None and held is None and machine.runs_here:
-            _check_packed(bound, load_code(artifact, code, origin.options), machine)
+            _check_packed(bound, target.load_code(artifact, code, origin.options), machine)
             held = _add_bound(members, bound, machine)
     if bound is not None and held is None:
         raise ShloDiscError(
@@ -93,14 +88,14 @@ def save(
         )
     digests = {name: digest(data) for name, data in members.found.items() if len(data) <= LARGEST_HASHED}
     manifest = Manifest(
-        VERSION, names[0], origin.device, signature, _SOURCE, name, origin.options, origin.hints,
+        package_version(), names[0], origin.device, signature, _SOURCE, name, origin.options, origin.hints,
         tuple(entries), held, digests,
     )  # fmt: skip
     whole = {MANIFEST: write_manifest(manifest), **members.found}
     return write_archive(path, whole, mapped=frozenset(members.mapped))
 
 
-def _machines(targets: Sequence[str] | None) -> list[Machine]:
+def _machines(targets: Sequence[str] | None) -> list[TargetMachine]:
     """The machines to compile for: those that are named, or the best level that this machine has."""
     if isinstance(targets, str):
         raise ShloDiscError(f"found targets {targets!r}, expected several such as [{targets!r}]")
@@ -113,7 +108,7 @@ def _machines(targets: Sequence[str] | None) -> list[Machine]:
     return [best]
 
 
-def _add_code(members: _Members, machine: Machine, artifact: Artifact, code: MachineCode) -> CodeEntry:
+def _add_code(members: _Members, machine: TargetMachine, artifact: Artifact, code: MachineCode) -> CodeEntry:
     """Add the program for one machine."""
     small, literals = without_constants(artifact)
     constants, data = _CONSTANTS, write_tensors(literals)
@@ -132,7 +127,7 @@ def _add_code(members: _Members, machine: Machine, artifact: Artifact, code: Mac
     return entry
 
 
-def _add_bound(members: _Members, bound: BoundProgram, machine: Machine) -> BoundEntry:
+def _add_bound(members: _Members, bound: BoundProgram, machine: TargetMachine) -> BoundEntry:
     """Add the bound arguments, as far as calls read them, and their packed forms."""
     saved = _binding(bound.executable)
     tensors = {f"argument.{k}": _tensor(array) for k, array in saved.arrays.items()}
@@ -144,16 +139,16 @@ def _add_bound(members: _Members, bound: BoundProgram, machine: Machine) -> Boun
 
 
 def _binding(executable: Runnable) -> SavedBinding:
-    assert isinstance(executable, CpuExecutable), "others are refused before"
+    assert isinstance(executable, Restorable), "others are refused before"
     return executable.saved_binding
 
 
-def _tensor(array: NDArray[Any]) -> Tensor:
+def _tensor(array: NDArray[Any]) -> StoredTensor:
     data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    return Tensor(array.dtype.name, array.shape, data.data)
+    return StoredTensor(array.dtype.name, array.shape, data.data)
 
 
-def _check_packed(bound: BoundProgram, loaded: Runnable, machine: Machine) -> None:
+def _check_packed(bound: BoundProgram, loaded: Runnable, machine: TargetMachine) -> None:
     """Raise `ShloDiscError` unless the code for a machine packs operands as the code here did, bit for bit.
 
     Arrays that only exist in packed form are compared by arrays of numbers whose order shows where each went.

@@ -29,6 +29,7 @@ PUBLIC = (
     "VerifyError",
     "compile",
     "jit",
+    "load",
     "parse",
     "register_custom_call",
     "remove_unused",
@@ -61,5 +62,5 @@ def test_a_compiled_program_offers_this() -> None:
     public = {name for name in vars(shlo_disc.Compiled) if not name.startswith("_")}
     assert public == {
         "as_jax", "bind", "executable", "explain", "explain_dispatch", "facts", "host_source", "kernels_source",
-        "max_size", "peak_formula", "peak_memory", "report", "selections", "stats",
+        "max_size", "peak_formula", "peak_memory", "report", "save", "selections", "stats",
     }  # fmt: skip

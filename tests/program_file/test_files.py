@@ -24,7 +24,7 @@ from shlo_disc import ShloDiscError
 from shlo_disc.device import headers
 from shlo_disc.program_file.archive import PAGE, Archive, write_archive
 from shlo_disc.program_file.manifest import MANIFEST, SCHEMA
-from shlo_disc.program_file.tensors import Tensor, read_tensors, write_tensors
+from shlo_disc.program_file.tensors import StoredTensor, read_tensors, write_tensors
 from shlo_disc.runtime.building.cache import digest
 from shlo_disc.runtime.library import INTERFACE, RUNTIME_FUNCTIONS
 from tests.conftest import SEED
@@ -82,11 +82,12 @@ def test_literals_are_at_pages_in_the_format_of_safetensors() -> None:
     np.testing.assert_array_equal(found, BIG)
 
 
+@pytest.mark.quick
 def test_tensors_of_every_type_are_read_as_they_were_written() -> None:
     rng = np.random.default_rng(SEED)
     dtypes = (np.float32, np.bool_, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3b11fnuz, np.complex128, np.int64)
     given = {f"{k}": np.asarray(rng.integers(0, 2, (k, 3)), dtype) for k, dtype in enumerate(dtypes)}
-    tensors = {name: Tensor(x.dtype.name, x.shape, x.tobytes()) for name, x in given.items()}
+    tensors = {name: StoredTensor(x.dtype.name, x.shape, x.tobytes()) for name, x in given.items()}
     found = read_tensors(write_tensors(tensors))
     assert {name: bytes(data) for name, data in found.items()} == {name: one.data for name, one in tensors.items()}
 
@@ -123,6 +124,7 @@ def is_refused(data: bytes, label: str) -> bool:
     return False
 
 
+@pytest.mark.quick
 def test_damaged_files_are_refused_or_right() -> None:
     every = damaged_files()
     refused = sum(is_refused(data, label) for label, data in every.items())
@@ -136,6 +138,7 @@ def read_all(data: bytes) -> None:
     pickle.dumps(run)
 
 
+@pytest.mark.quick
 def test_members_that_do_not_belong_together_are_refused() -> None:
     one, other = members(saved()), members(saved("control"))
     level = json.loads(one[MANIFEST])["code"][0]["machine"]
@@ -164,6 +167,7 @@ MANIFESTS: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("change", "message"), MANIFESTS, ids=[f"{k}" for k in range(len(MANIFESTS))])
+@pytest.mark.quick
 def test_manifests_that_are_not_ours_are_refused(change: Any, message: str) -> None:
     found = members(saved())
     manifest = {**json.loads(found[MANIFEST]), **change}

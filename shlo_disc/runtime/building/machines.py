@@ -18,7 +18,7 @@ _CACHE_BYTES = {1: 32 << 10, 2: 512 << 10, 3: 8 << 20}  # by level, where they a
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class TargetMachine:
     """What code is compiled for. `native`: this machine and no other.
 
     `family` is what Python's `platform.machine` calls it, `flags` are those of compilers, `features` names that Linux
@@ -60,27 +60,27 @@ _V4 = _V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 LEVELS = {
     level.name: level
     for level in (
-        Machine("x86-64-v2", "x86_64", ("-march=x86-64-v2",), _V2, 16),
-        Machine("x86-64-v3", "x86_64", ("-march=x86-64-v3",), _V3, 32),
-        Machine("x86-64-v4", "x86_64", ("-march=x86-64-v4", _WIDEST), _V4, 64),
+        TargetMachine("x86-64-v2", "x86_64", ("-march=x86-64-v2",), _V2, 16),
+        TargetMachine("x86-64-v3", "x86_64", ("-march=x86-64-v3",), _V3, 32),
+        TargetMachine("x86-64-v4", "x86_64", ("-march=x86-64-v4", _WIDEST), _V4, 64),
     )
 }
 
 
-def native() -> Machine:
+def native() -> TargetMachine:
     """This machine."""
     flags = ("-march=native", _WIDEST) if _family() == "x86_64" else ("-mcpu=native",)
-    return Machine(_NATIVE, _family(), flags, frozenset(), 0)
+    return TargetMachine(_NATIVE, _family(), flags, frozenset(), 0)
 
 
-def level_named(name: object) -> Machine:
+def level_named(name: object) -> TargetMachine:
     """A level of CPUs by its name. Raises `ShloDiscError` if there is none."""
     if not isinstance(name, str) or name not in LEVELS:
         raise ShloDiscError(f"found the machine {name!r}, expected {' or '.join(map(repr, LEVELS))}")
     return LEVELS[name]
 
 
-def best_level(names: Iterable[str] = tuple(LEVELS)) -> Machine | None:
+def best_level(names: Iterable[str] = tuple(LEVELS)) -> TargetMachine | None:
     """The level of the widest vectors, among some, whose code this machine runs."""
     found = [LEVELS[name] for name in names if name in LEVELS and LEVELS[name].runs_here]
     return max(found, key=lambda level: level.register, default=None)

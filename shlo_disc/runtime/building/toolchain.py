@@ -24,7 +24,7 @@ from typing import Literal
 
 from shlo_disc.diagnostics import ToolchainError, one_line
 from shlo_disc.processes import Finished, run, shown
-from shlo_disc.runtime.building.machines import Machine, native
+from shlo_disc.runtime.building.machines import TargetMachine, native
 
 Kind = Literal["clang", "zig", "gcc"]
 
@@ -85,7 +85,7 @@ class Compiler:
     command: tuple[str, ...]
     version: str
     seconds: float | None = None
-    machine: Machine = field(default_factory=native)
+    machine: TargetMachine = field(default_factory=native)
 
     def flags(self, optimize: int) -> tuple[str, ...]:
         """The flags that an object file depends on."""

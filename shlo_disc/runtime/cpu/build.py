@@ -12,12 +12,13 @@ from shlo_disc.artifact import Artifact
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.building.build import Builder
 from shlo_disc.runtime.building.cache import open_cache
-from shlo_disc.runtime.building.machines import Machine
+from shlo_disc.runtime.building.machines import TargetMachine
 from shlo_disc.runtime.building.toolchain import find_compiler
 from shlo_disc.runtime.cpu.executable import CpuExecutable, assemble
-from shlo_disc.runtime.cpu.loading import XLA_HANDLER, MachineCode
+from shlo_disc.runtime.cpu.saved_code import XLA_HANDLER
 from shlo_disc.runtime.dispatch import Log
 from shlo_disc.runtime.library import open_program
+from shlo_disc.runtime.saved_code import MachineCode
 from shlo_disc.runtime.threads import available_threads
 
 
@@ -49,7 +50,7 @@ def build(
     return executable
 
 
-def compile_code(artifact: Artifact, options: CompileOptions, machine: Machine) -> MachineCode:
+def compile_code(artifact: Artifact, options: CompileOptions, machine: TargetMachine) -> MachineCode:
     """Compile a program for a machine, or find its code in the cache. Raises `ToolchainError`."""
     compiler = replace(find_compiler(options.compiler, options.compiler_seconds), machine=machine)
     cache = open_cache(options.cache_dir)

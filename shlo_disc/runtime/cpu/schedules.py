@@ -18,7 +18,7 @@ from shlo_disc.device.headers import included
 from shlo_disc.device.libraries import library_names, library_text
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.building.cache import Cache, digest
-from shlo_disc.runtime.building.machines import Machine, best_level, cache_bytes, cpu_name
+from shlo_disc.runtime.building.machines import TargetMachine, best_level, cache_bytes, cpu_name
 from shlo_disc.runtime.building.toolchain import Compiler, find_compiler
 from shlo_disc.runtime.threads import default_threads
 from shlo_disc.schedules.candidates import Hardware
@@ -75,7 +75,7 @@ def known_costs() -> CostTable:
     return _shipped(*_identity()) or analytic(hardware())
 
 
-def scheduling_for(machine: Machine, here: Scheduling) -> Scheduling:
+def scheduling_for(machine: TargetMachine, here: Scheduling) -> Scheduling:
     """The scheduling of a program for a machine: what is known of this CPU (`here`), if it is of that level itself."""
     if machine.is_native or machine == best_level():
         return here

@@ -1,12 +1,11 @@
-"""Load machine code that was compiled elsewhere, without a compiler."""
+"""Machine code that is compiled for other processes, and loaded there without a compiler."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.options import CompileOptions
@@ -14,16 +13,19 @@ from shlo_disc.runtime.cpu.executable import CpuExecutable, assemble
 from shlo_disc.runtime.dispatch import Log
 from shlo_disc.runtime.library import code_in_memory, code_path, load_program
 from shlo_disc.runtime.partitions import Runnable, load
+from shlo_disc.runtime.saved_code import MachineCode
+
+if TYPE_CHECKING:
+    from shlo_disc.runtime.building.machines import TargetMachine
 
 XLA_HANDLER = "call/xla_handler.cc"
 
 
-@dataclass(frozen=True, slots=True)
-class MachineCode:
-    """Shared objects: of each part of a program, in the order of `Artifact.parts`, and of the thread pool."""
+def compile_code(artifact: Artifact, options: CompileOptions, machine: TargetMachine) -> MachineCode:
+    """Compile a program for a machine, or find its code in the cache. Raises `ToolchainError`."""
+    from shlo_disc.runtime.cpu.build import compile_code as compile_for  # noqa: PLC0415  compilers are not needed else
 
-    parts: Sequence[bytes]
-    runtime: bytes
+    return compile_for(artifact, options, machine)
 
 
 def load_code(artifact: Artifact, code: MachineCode, options: CompileOptions) -> Runnable:

@@ -1,0 +1,62 @@
+"""Machine code in files: what the module of a target does to save and to load it, and what it restores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Protocol, cast, runtime_checkable
+
+from shlo_disc.artifact import Artifact
+from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.options import CompileOptions
+from shlo_disc.runtime.binding import SavedBinding
+from shlo_disc.runtime.building.machines import TargetMachine
+from shlo_disc.runtime.partitions import Runnable
+from shlo_disc.target_names import saved_code_module
+
+
+@dataclass(frozen=True, slots=True)
+class MachineCode:
+    """Shared objects: of each part of a program, in the order of `Artifact.parts`, and of the thread pool."""
+
+    parts: Sequence[bytes]
+    runtime: bytes
+
+
+class SavedCode(Protocol):
+    """The module of a target."""
+
+    def compile_code(self, artifact: Artifact, options: CompileOptions, machine: TargetMachine) -> MachineCode:
+        """Compile a program for a machine, or find its code in the cache. Raises `ToolchainError`."""
+        ...
+
+    def load_code(self, artifact: Artifact, code: MachineCode, options: CompileOptions) -> Runnable:
+        """Make the code of a program ready to run. Raises `ToolchainError` if the system cannot load it."""
+        ...
+
+
+@runtime_checkable
+class Restorable(Protocol):
+    """A program whose bound arguments can be kept in a file."""
+
+    @property
+    def saved_binding(self) -> SavedBinding:
+        """What `restored` needs of the bound arguments."""
+        ...
+
+    def bind(self, given: Mapping[int, Any]) -> Any:
+        """The same program with some arguments bound, by number."""
+        ...
+
+    def restored(self, saved: SavedBinding) -> Runnable:
+        """The same program with arguments bound that an earlier process kept. Raises `ValueError`."""
+        ...
+
+
+def saved_code(device: str) -> SavedCode:
+    """The module that saves and loads programs of a target. Raises `ShloDiscError` if there is none."""
+    name = saved_code_module(device)
+    if name is None:
+        raise ShloDiscError(f"found a program for {device!r}, which cannot be saved to a file yet")
+    return cast("SavedCode", import_module(name))
