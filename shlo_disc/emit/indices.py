@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 from typing import assert_never
 
 from shlo_disc.emit.scopes import ScopeStack, clean
+from shlo_disc.emit.spelling import integer
 from shlo_disc.expr.dim import Atom, Data, Dim, FloorDiv, Max, Min, Mod, Sym, const, of
 from shlo_disc.expr.scalar import Scalar, as_scalar
 from shlo_disc.ir.dtypes import DType
@@ -63,7 +64,7 @@ class IndexPrinter(ScopeStack, ABC):
         for atoms, weight in dim.terms:
             factors = [self._lanes_of(of(a)) for a in atoms]
             if weight != 1 or not factors:
-                factors.append(f"splat_i64({weight})")
+                factors.append(f"splat_i64({integer(weight)})")
             parts.append(" * ".join(factors))
         return f"({' + '.join(parts)})"
 
@@ -125,14 +126,14 @@ class IndexPrinter(ScopeStack, ABC):
 
     def _sum(self, dim: Dim) -> str:
         if dim.constant is not None:
-            return str(dim.constant)
+            return integer(dim.constant)
         parts = list[str]()
         for atoms, weight in dim.terms:
             factors = [self._atom(a) for a in atoms]
             if weight == -1 and factors:
                 parts.append("-" + " * ".join(factors))
             else:
-                parts.append(" * ".join([*factors, str(weight)] if weight != 1 or not factors else factors))
+                parts.append(" * ".join([*factors, integer(weight)] if weight != 1 or not factors else factors))
         text = " + ".join(parts).replace("+ -", "- ")
         return text if len(parts) == 1 and len(dim.terms[0][0]) <= 1 and dim.terms[0][1] == 1 else f"({text})"
 

@@ -40,7 +40,22 @@ _MEMORY: Mapping[DType, str] = {
     DType.I1: "uint8_t",
 }
 
+_LEAST = -(2**63)  # of 64 bits
 _SMALL = 8  # bits of the floats that XLA rounds from f64 directly, not via f32, and for which no function is exact
+
+
+def integer(number: int) -> str:
+    """An integer as C of a signed type.
+
+    C has no literal of the least i64: it reads `-9223372036854775808` as the negative of an unsigned number. A number
+    beyond 64 bits wraps around, as the arithmetic does. Only formulas that overflow have one: a host program does not
+    compute them (`size_bounds`), but it has to compile.
+
+    >>> integer(-5), integer(-(2**63)), integer(2**63 + 1)
+    ('-5', '(-9223372036854775807 - 1)', '-9223372036854775807')
+    """
+    wrapped = (number - _LEAST) % 2**64 + _LEAST
+    return f"({_LEAST + 1} - 1)" if wrapped == _LEAST else str(wrapped)
 
 
 class Spelling:
@@ -74,7 +89,7 @@ class Spelling:
         number = int(value)
         kind = self.value_type(dtype)
         if dtype.bits == 64 and dtype.is_signed:
-            return f"({kind})(-{2**63 - 1}LL - 1)" if number == -(2**63) else f"({kind}){number}LL"
+            return f"({kind}){integer(number)}" + ("" if number == _LEAST else "LL")
         if dtype.bits == 64:
             return f"({kind}){number}ULL"
         return f"({kind}){number}" if number != -(2**31) else "(-2147483647 - 1)"

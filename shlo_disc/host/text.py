@@ -11,7 +11,7 @@ from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.indices import size_name
 from shlo_disc.emit.remarks import remark
 from shlo_disc.emit.scopes import INDENT
-from shlo_disc.emit.spelling import Spelling
+from shlo_disc.emit.spelling import Spelling, integer
 from shlo_disc.expr.dim import Atom, Dim
 from shlo_disc.host.program import HostBuffer, HostCallRef, HostProgram, HostStep, LaunchRef, LaunchStep, PlannedRegion
 from shlo_disc.host.size_bounds import print_bounds, size_bounds
@@ -80,7 +80,7 @@ class SizePrinter(Emitter):
         if not self._wraps or dim.constant is not None or dim.atom is not None:
             return super()._sum(dim)
         terms = [
-            [*map(self._atom, atoms), *([str(weight)] if weight != 1 or not atoms else [])]
+            [*map(self._atom, atoms), *([integer(weight)] if weight != 1 or not atoms else [])]
             for atoms, weight in dim.terms
         ]
         return f"(int64_t)({' + '.join('(uint64_t)' + ' * '.join(factors) for factors in terms)})"
