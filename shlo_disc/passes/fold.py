@@ -1,4 +1,7 @@
-"""Constant folding: ops on splat constants, and chains of broadcasts, reshapes and transposes, become one op."""
+"""Constant folding: ops on splat constants, and chains of broadcasts, reshapes and transposes, become one op.
+
+So do ops on elements whose result has none.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
 from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import Sym
 from shlo_disc.expr.evaluate import evaluate
+from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Const, Index, Scalar
 from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.functions.unary import UnaryFn
@@ -126,7 +130,24 @@ _RULES: Mapping[str, _Rule] = {
 
 def fold_constants(program: Program) -> Program:
     """Fold the whole program; one walk suffices for all chains, since producers come first."""
-    return rewrite(program, lambda op, producers: _RULES[op.name](op, producers) if op.name in _RULES else op)
+
+    def change(op: Op[Any], producers: Producers) -> Op[Any] | Tensor:
+        if _is_empty(op, program.facts):
+            return _filled(op, Const(0, op.results[0].dtype))
+        return _RULES[op.name](op, producers) if op.name in _RULES else op
+
+    return rewrite(program, change)
+
+
+def _is_empty(op: Op[Any], facts: Facts) -> bool:
+    """Whether an op on elements gives a tensor that has none.
+
+    In its kernel all indices would be 0. The emitter hoists a load at a fixed index out of the loops, and this one
+    would read an operand that has no element 0 either.
+    """
+    if definition(op).element is None or len(op.results) != 1:
+        return False
+    return any(facts.canonical(size).constant == 0 for size in op.results[0].shape)
 
 
 FOLD = Pass("fold", fold_constants)

@@ -187,6 +187,15 @@ SHAPE = """%n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x3xf32>) -> 
             np.zeros((2, 3)),
             {"d_slice": 2, "d_broadcast": 1},
         ),
+        (  # nothing is computed for a result without elements
+            """%0 = stablehlo.slice %x [0:1, 2:2] : (tensor<?x3xf32>) -> tensor<1x0xf32>
+            %1 = stablehlo.negate %0 : tensor<1x0xf32>
+            %2 = stablehlo.reshape %1 : (tensor<1x0xf32>) -> tensor<0x3xf32>
+            %3 = stablehlo.concatenate %2, %x, dim = 0 : (tensor<0x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
+            return %3 : tensor<?x3xf32>""",
+            X,
+            {"d_constant": 1, "d_concatenate": 1},
+        ),
     ],
 )
 def test_fold(body: str, expected: np.ndarray, left: dict[str, int]) -> None:

@@ -80,3 +80,18 @@ def test_empty_arrays_give_what_jax_gives(name: str) -> None:
         wanted = by_jax(function, arrays)
         for way, run in runs.items():
             check(run(arrays), wanted, f"{name}, {sizes}, {way}")
+
+
+@pytest.mark.parametrize("shape", ["13, 0, 3", "13, 5, 0", "0, 5, 3"])
+def test_nothing_is_read_for_static_results_without_elements(shape: str) -> None:
+    """All indices of `3 x 0` are 0: a load at a fixed index left the loop that never runs, and read an empty array."""
+
+    def function(x: Any) -> tuple[Any, ...]:
+        y = (x - x.sum(0)).reshape(3, -1)
+        return y, jnp.sin(jax.nn.log_softmax(x, 0).reshape(-1, 3)) * 2, y.sum(1), (x[:, ::-1] * 3).T.reshape(-1)
+
+    inputs = [In(shape)]
+    arrays = [i.array(np.random.default_rng(0), {}) for i in inputs]
+    wanted = by_jax(function, arrays)
+    for way, run in ways(exported(function, inputs)).items():
+        check(run(arrays), wanted, way)
