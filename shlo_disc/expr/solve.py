@@ -92,8 +92,8 @@ def _parts(dim: Dim, prover: Prover) -> list[Dim]:
     a // k >= c bounds a.
     """
     for factors, weight in dim.terms:
-        if len(factors) != 1 or (split := dim.linear(factors[0])) is None:
-            continue
+        if len(factors) != 1 or (split := dim.linear(factors[0])) is None or split[0].constant != weight:
+            continue  # also where another term is a product with it
         rest = split[1]
         match factors[0]:
             case Min(members) if weight > 0:

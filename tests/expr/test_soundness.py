@@ -15,6 +15,8 @@ from shlo_disc.expr.dim import (
     FloorDiv,
     Mod,
     Sym,
+    maximum,
+    minimum,
     of,
     symbol,
 )
@@ -55,8 +57,20 @@ def worlds(draw: st.DrawFn) -> World:
             value = evaluate(tree, {sym.name: each for sym, each in env.items()})
         except ZeroDivisionError:
             continue
-        facts = _assumption(draw, facts, env, dim_of(tree) - value, number)
+        zero = dim_of(tree) - value
+        if draw(st.booleans()):
+            zero = _shared(draw, dim_of(tree), env)
+        facts = _assumption(draw, facts, env, zero, number)
     return World(facts, env)
+
+
+def _shared(draw: st.DrawFn, dim: Dim, env: dict[Sym, int]) -> Dim:
+    """A dim that is 0 here, in which a quotient, a remainder or an extreme stands alone and in a product."""
+    atom = draw(st.sampled_from([dim // 2, (dim + 1) // 2, dim % 3, minimum(dim, 2 * S), maximum(dim, S - 1)]))
+    atom = atom.substitute({Sym("s"): symbol("s0")})
+    factor, weights = of(draw(st.sampled_from(sorted(env, key=str)))), st.sampled_from([-2, -1, 1, 2])
+    found = draw(weights) * atom + draw(weights) * atom * factor + draw(st.sampled_from([0, 1])) * dim
+    return found - found.evaluate(env)
 
 
 def _assumption(draw: st.DrawFn, facts: Facts, env: dict[Sym, int], zero: Dim, number: int) -> Facts:
@@ -104,6 +118,14 @@ def test_canonical_keeps_the_value(drawn: tuple[World, Dim]) -> None:
     assert simple.evaluate(world.complete()) == dim.evaluate(world.env)
     assert world.facts.canonical(simple) == simple
     assert world.facts.readable(simple).evaluate(world.complete()) == dim.evaluate(world.env)
+
+
+@given(worlds())
+def test_each_size_is_within_its_bounds(world: World) -> None:
+    for sym, value in world.env.items():
+        low, high = world.facts.interval(of(sym))
+        assert low is None or low <= value, f"{world.facts.facts} of {sym}"
+        assert high is None or value <= high, f"{world.facts.facts} of {sym}"
 
 
 @given(worlds_and_dims())
