@@ -74,8 +74,13 @@ def _merge_rows(kernel: RowKernel) -> RowKernel:
             axis, change = merged(outer, inner)
             rewriter = DimRewriter(lambda d, change=change: d.substitute(change))
             rows = (*kernel.rows[:position], axis, *kernel.rows[position + 2 :])
-            stages = tuple(rewrite_stage(s, rewriter) for s in kernel.stages)
-            kernel = replace(kernel, rows=rows, stages=stages)
+            stages = [
+                replace(
+                    rewrite_stage(s, rewriter), axes=tuple([Axis(a.symbol, rewriter.dim(a.extent)) for a in s.axes])
+                )
+                for s in kernel.stages
+            ]
+            kernel = replace(kernel, rows=rows, stages=tuple(stages))
         position -= 1
     return kernel
 
@@ -95,7 +100,8 @@ def _merge_row_into_map(kernel: RowKernel) -> RowKernel | None:
 
 
 def stage_dims(stage: Stage) -> Iterable[Dim]:
-    """Every dim of a stage: offsets, and the dims inside its formulas."""
+    """Every dim of a stage: extents of its loops, which may depend on the row, offsets, and those in its formulas."""
+    yield from (axis.extent for axis in stage.axes)
     for store in (*stage.stores, *(s for r in stage.reductions for s in r.stores)):
         yield store.offset
     yield from dims_of(stage_formulas(stage))

@@ -83,3 +83,28 @@ def test_what_a_reduction_of_any_size_starts_from(n: int) -> None:
     wanted = np.repeat((start + x.sum(0))[:, None], columns, axis=1).reshape(-1)
     for _ in range(2):
         np.testing.assert_allclose(run(x)[0], wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("before", [0, 4, 6])
+def test_rows_of_two_axes_of_which_some_are_padding(width: int, before: int) -> None:
+    """The loops over rows become one only if the extents of the inner loops depend on them alike."""
+    after = 16 - before
+    text = f"""func.func @main(%x: tensor<f32>) -> tensor<6x3xf32> {{
+  %y = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f32>) -> tensor<{width}xf32>
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.abs %y : tensor<{width}xf32>
+  %1 = stablehlo.concatenate %0, %y, dim = 0 : (tensor<{width}xf32>, tensor<{width}xf32>) -> tensor<{2 * width}xf32>
+  %2 = stablehlo.reshape %1 : (tensor<{2 * width}xf32>) -> tensor<2x{width}xf32>
+  %3 = stablehlo.pad %2, %one, low = [{before}, 0], high = [{after}, 0], interior = [0, 0]
+    : (tensor<2x{width}xf32>, tensor<f32>) -> tensor<18x{width}xf32>
+  %4 = stablehlo.reshape %3 : (tensor<18x{width}xf32>) -> tensor<6x3x{width}xf32>
+  %5 = stablehlo.reduce(%4 init: %zero) applies stablehlo.add across dimensions = [2]
+    : (tensor<6x3x{width}xf32>, tensor<f32>) -> tensor<6x3xf32>
+  return %5 : tensor<6x3xf32>
+}}"""
+    x = np.float32(-1.5)
+    (found,) = shlo_disc.compile(text, device="cpu", options=FAST)(x)
+    rows = np.pad(np.outer([1.5, -1.5], np.ones(width)), ((before, after), (0, 0)), constant_values=1)
+    np.testing.assert_allclose(found, rows.sum(1).reshape(6, 3), rtol=1e-5, atol=1e-5)
