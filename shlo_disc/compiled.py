@@ -251,6 +251,11 @@ class Compiled:
         return self._describe().report.all_facts()
 
 
+def origin_of(compiled: Compiled) -> Origin | None:
+    """What a program was compiled from."""
+    return compiled._origin  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+
 def peak_formula(artifact: Artifact) -> Any:
     """The bytes of temporaries of a call, as a SymPy expression of the free sizes."""
     from shlo_disc.expr.sympy_bridge import size_to_sympy  # noqa: PLC0415  a second to import

@@ -67,7 +67,8 @@ def load(
         except TypeError:
             kind = type(program).__name__
             raise ArgumentTypeError(f"found a program of type {kind}, expected a path or bytes") from None
-        data, name, safe = map_file(path), str(path), _is_ours(path)
+        data, found = map_file(path)
+        name, safe = str(path), _is_ours(found)
     archive = Archive(data, name)
     manifest = read_manifest(bytes(archive.read(MANIFEST, checked=False)), name)
     archive.digests = manifest.digests
@@ -80,11 +81,10 @@ def _chosen(options: CompileOptions) -> dict[str, Any]:
     return {name: getattr(options, name) for name in ("fusion", "matmul_precision", "optimize")}
 
 
-def _is_ours(path: Path) -> bool:
+def _is_ours(found: os.stat_result) -> bool:
     """Whether a file belongs to this user or to root, and no other may write to it."""
     if not hasattr(os, "geteuid"):
         return True
-    found = path.stat()
     return found.st_uid in (os.geteuid(), 0) and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shlo_disc.choices import read_options
+from shlo_disc.compiled import origin_of
 from shlo_disc.diagnostics import Source, Span, UnsupportedOpError
 from shlo_disc.jit.callbacks import TARGET as CALLBACK
 from shlo_disc.jit.callbacks import callbacks_as_custom_calls
@@ -56,7 +57,9 @@ class TraceCompiler:
         likely = tuple([(name, tuple(values)) for name, values in self._likely.items() if name in known])
         hints = Hints(likely=likely, allows_empty=True)
         own = tuple(names) if len(names) == len(trace.specs) and program.is_original else None
-        runnable: Any = compile_for(self._backend, exported, self._options, hints=hints, names=own).executable
+        compiled = compile_for(self._backend, exported, self._options, hints=hints, names=own)
+        runnable: Any = compiled.executable
+        runnable.origin = origin_of(compiled)  # to save it
         if runnable.entry is not None:
             weak = [bool(aval.weak_type) for aval in trace.jaxpr.out_avals]
             runnable.entry.return_jax(weak)

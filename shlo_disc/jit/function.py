@@ -332,7 +332,8 @@ class JitFunction:
 
     def _program(self, served: _Served, variant: SizeVariant) -> Compiled:
         if variant.compiled is None:
-            runnable, flat = variant.program.runnable, served.flat
+            runnable: Any = variant.program.runnable
+            flat = served.flat
             names = [*served.family.structure.names, *variant.further_names]
             signature = Signature(
                 in_tree=flat.in_tree if not variant.further_names else flat_tree(len(names)),
@@ -342,7 +343,7 @@ class JitFunction:
                 platform=0,
                 is_flat=flat.is_flat or bool(variant.further_names),
             )
-            variant.compiled = Compiled(runnable, signature)
+            variant.compiled = Compiled(runnable, signature, runnable.origin)
             if runnable.entry is not None and not variant.further_names:
                 variant.serve = served_by_c(runnable.entry, signature, served.donated)
             warn_of_unusable(served.donated, variant.program.trace)

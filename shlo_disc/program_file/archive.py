@@ -157,12 +157,13 @@ class _Window(io.RawIOBase):
         return found
 
 
-def map_file(path: Path) -> Buffer:
-    """The bytes of a file, mapped: processes share them, and those that are not used are not read."""
+def map_file(path: Path) -> tuple[Buffer, os.stat_result]:
+    """The bytes of a file, mapped: processes share them, and those that are not used are not read. And whose it is."""
     with path.open("rb") as file:
-        if os.fstat(file.fileno()).st_size == 0:
-            return b""
-        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        found = os.fstat(file.fileno())
+        if found.st_size == 0:
+            return b"", found
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), found
 
 
 def digest(data: Buffer) -> str:

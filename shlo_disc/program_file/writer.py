@@ -71,6 +71,11 @@ def save(
             "  help: save the program itself, and bind the arguments again when it is loaded"
         )
     machines = _machines(targets)
+    if bound is not None:  # the form of packed arguments is that of one machine
+        best = best_level([machine.name for machine in machines])
+        if best is None:
+            raise ShloDiscError(f"found no machine like this one in {targets}, expected one: arguments are packed here")
+        machines = [best]
     text, name = origin.source()
     members = _Members({_SOURCE: text.encode(errors="surrogatepass")})
     entries, names, held = list[CodeEntry](), list[str](), None
@@ -79,13 +84,9 @@ def save(
         names.append(artifact.name)
         code = target.compile_code(artifact, origin.options, machine)
         entries.append(_add_code(members, machine, artifact, code))
-        if bound is not None and held is None and machine.runs_here:
+        if bound is not None:
             _check_packed(bound, target.load_code(artifact, code, origin.options), machine)
             held = _add_bound(members, bound, machine)
-    if bound is not None and held is None:
-        raise ShloDiscError(
-            f"found no machine like this one in {targets}, expected one: bound arguments are packed here"
-        )
     digests = {name: digest(data) for name, data in members.found.items() if len(data) <= LARGEST_HASHED}
     manifest = Manifest(
         package_version(), names[0], origin.device, signature, _SOURCE, name, origin.options, origin.hints,

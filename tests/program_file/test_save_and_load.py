@@ -166,6 +166,31 @@ def test_copies_and_pickles(copied: Any) -> None:
     check_same(copied(run), run, call, "bound")
 
 
+def test_bound_arguments_are_in_the_form_of_the_best_level(file: Path) -> None:
+    run = weighted().bind(BIG)
+    run.save(file, targets=list(LEVELS))
+    archive = Archive(file.read_bytes(), "a test")
+    manifest = read_manifest(bytes(archive.read(MANIFEST, checked=False)), "a test")
+    assert manifest.bound is not None
+    assert [one.machine for one in manifest.code] == [manifest.bound.machine] == HERE[-1:]
+    check_same(shlo_disc.load(file), run, CASES["literals"].call(np.random.default_rng(SEED), 5), "bound")
+
+
+def test_a_program_of_jit(file: Path) -> None:
+    fn = shlo_disc.jit(of_rows, shapes="n 3", options=FAST)
+    x = BIG[:7, :3]
+    wanted = fn(x)
+    fn.compiled.save(file)
+    run: Any = shlo_disc.load(file)
+    for n in SIZES:
+        check_same(run, fn, ((BIG[:n, :3],), {}), f"{n}")
+    np.testing.assert_array_equal(run(x)["y"], wanted["y"])
+
+
+def of_rows(x: Any) -> Any:
+    return {"y": jnp.tanh(x), "z": [x.sum(0)]}
+
+
 def test_the_best_code_that_this_machine_runs_is_taken(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled("literals").save(file, targets=list(LEVELS))
     archive = Archive(file.read_bytes(), "a test")
