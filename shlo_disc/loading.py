@@ -9,8 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from shlo_disc import codec
 from shlo_disc.artifact import Artifact
 from shlo_disc.bound import Bound
@@ -25,8 +23,9 @@ from shlo_disc.runtime.binding import SavedBinding
 from shlo_disc.runtime.building.machines import LEVELS, TargetMachine, best_level
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.library import INTERFACE
+from shlo_disc.runtime.packing import at_aligned_address
 from shlo_disc.runtime.partitions import Runnable
-from shlo_disc.runtime.saved_code import MachineCode, Restorable, SavedCode, saved_code
+from shlo_disc.runtime.saved_code import MachineCode, Restorable, SavedCode, packed_form, saved_code
 
 _DEFAULTS = CompileOptions()
 
@@ -108,7 +107,7 @@ class _ProgramFile:
             runnable, describe = origin.built(machine), None
         if self.manifest.bound is None:
             return Compiled(runnable, self.manifest.signature, origin, describe)
-        return self._bound(runnable, self.manifest.bound, origin)
+        return self._bound(runnable, self.manifest.bound, origin, trusts=trusts)
 
     def _entry(self, *, trusts: bool) -> tuple[TargetMachine, CodeEntry]:
         """The best of the machines that this one is, and the program for it."""
@@ -150,13 +149,18 @@ class _ProgramFile:
             [bytes(self.archive.read(name)) for name in entry.objects], bytes(self.archive.read(entry.runtime))
         )
 
-    def _bound(self, runnable: Runnable, entry: BoundEntry, origin: _FileOrigin) -> Bound:
+    def _bound(self, runnable: Runnable, entry: BoundEntry, origin: _FileOrigin, *, trusts: bool) -> Bound:
         signature = self.manifest.signature
         try:
             saved = self._saved(entry, runnable.artifact)
             if not isinstance(runnable, Restorable):
                 raise ValueError("found bound arguments of a program in partitions")  # noqa: TRY004, TRY301
             restored = runnable.restored(saved)
+            if not trusts and packed_form(runnable, runnable.artifact, saved) != entry.form:
+                raise ProgramFileError(
+                    f"{self.archive.name}: found weights that are packed by other code than is compiled here\n"
+                    "  help: save the program without them, and bind them when it is loaded"
+                )
             places = (None,) * entry.positional, dict.fromkeys(entry.keywords)
             return Bound(runnable, signature, *places, origin, restored)
         except (ValueError, KeyError, IndexError, ArgumentTypeError) as error:
@@ -171,9 +175,9 @@ class _ProgramFile:
             k = int(number)
             if kind == "argument":
                 dtype = dtype_of(artifact.arguments[k].dtype)
-                arrays[k] = np.frombuffer(data, dtype).reshape(shapes[k])
+                arrays[k] = at_aligned_address(data).view(dtype).reshape(shapes[k])
             else:
-                packed[k] = np.frombuffer(data, np.uint8)
+                packed[k] = at_aligned_address(data)
         known = {int(number): size for number, size in entry.known.items()}
         return SavedBinding(shapes, arrays, packed, known)
 

@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 from shlo_disc.expr.dim import Dim
@@ -113,18 +114,21 @@ def _record(size: Any, relation: str, *, is_equality: bool = False) -> None:
         _state.scope = scope
 
 
-def _record_error() -> None:
-    """Record that JAX has no answer. If the function catches that, it takes a path which no number leads to.
+def _record_error(error: Exception, catching: CodeType) -> None:
+    """Record that JAX has no answer, for which it makes an error.
 
-    Where JAX itself asks, and expects that there may be no answer, nothing is recorded.
+    If the function catches that, it takes a path which no number leads to.
+    Where JAX itself asks, and expects that there may be no answer, nothing is recorded. The code of `catching` raises
+    the error where it catches it.
     """
     if _state.scope is None:
         return
     frame = inspect.currentframe()
-    while frame is not None and frame.f_code.co_name in _CONSTRUCTING:
+    frame = frame and frame.f_back
+    while frame is not None and frame.f_locals.get("self") is error:  # the constructors of its classes
         frame = frame.f_back
-    if frame is not None and frame.f_code.co_name != "_divmod":  # which catches its own error
-        frame = frame.f_back
+    if frame is not None and frame.f_code is not catching:
+        frame = frame.f_back  # behind the function that raises it
     while frame is not None:
         if "InconclusiveDimensionOperation" in frame.f_code.co_names and _is_of_jax(frame.f_code.co_filename):
             return
@@ -165,7 +169,7 @@ def _watch() -> None:
     kind.__hash__, kind.__str__, kind.__repr__ = map(_reading, (kind.__hash__, kind.__str__, kind.__repr__))
     kind.__eq__, kind._divmod, kind.__bool__ = watched_equal, watched_divide, watched_truth  # noqa: SLF001
     module._bounds_decision = watched_bounds  # noqa: SLF001
-    _watch_errors(kind)
+    _watch_errors(kind, divide.__code__)
 
 
 def _reading(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -179,16 +183,16 @@ def _reading(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return watched
 
 
-_CONSTRUCTING = frozenset({"_record_error", "watched", "__init__"})  # functions that run while an error is made
+def _watch_errors(kind: Any, catching: CodeType) -> None:
+    """Let the errors of symbolic sizes, that JAX has no answer, report that they are raised.
 
-
-def _watch_errors(kind: Any) -> None:
-    """Let the errors of symbolic sizes, that JAX has no answer, report that they are raised."""
+    `catching`: code that raises one where it catches it.
+    """
     inconclusive = jax_module("jax.errors").InconclusiveDimensionOperation
     raised = inconclusive.__init__
 
     def watched(self: Any, *args: Any) -> None:
-        _record_error()
+        _record_error(self, catching)
         raised(self, *args)
 
     def without_answer(message: str) -> Callable[[Any], Any]:

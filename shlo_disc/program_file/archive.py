@@ -7,6 +7,7 @@ import hashlib
 import io
 import mmap
 import os
+import stat
 import struct
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -22,6 +23,7 @@ LARGEST_HASHED: Final = 64 << 20  # bytes of a member: larger ones are only mapp
 _LARGEST_UNPACKED: Final = 1 << 30  # bytes of a compressed member
 _LOCAL_HEADER = struct.Struct("<26xHH")  # of a member: the lengths of its name and of its extra field
 _PADDING_FIELD = 0xD935  # the number of an extra field that only pads (Android's zipalign writes it)
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH  # a file that others may write to is not trusted when it is loaded
 _TIME = (1980, 1, 1, 0, 0, 0)
 
 
@@ -43,6 +45,7 @@ def write_archive(path: Path | None, members: Mapping[str, Buffer], *, mapped: f
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with temporary.open("wb") as file:
+            os.chmod(file.fileno(), os.fstat(file.fileno()).st_mode & ~_OTHERS_WRITE)  # noqa: PTH101 - the open file
             _write(file, members, mapped)
         temporary.replace(path)
     finally:

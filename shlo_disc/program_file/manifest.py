@@ -42,7 +42,7 @@ class BoundEntry:
 
     The first `positional` arguments of the function and the `keywords` are bound, or, without a signature, the first
     arrays. `member` has the arrays that are kept, named `argument.<number>`, and `packed.<number>` for packed operands,
-    which the code for `machine` reads.
+    which the code for `machine` reads, and other code that packs in the same `form` (`runtime/saved_code.py`).
     """
 
     positional: int
@@ -50,6 +50,7 @@ class BoundEntry:
     shapes: Mapping[str, tuple[int, ...]]
     known: Mapping[str, int]
     machine: str
+    form: str
     member: str
 
 
@@ -195,6 +196,7 @@ def _read_bound(reader: _JsonObject) -> BoundEntry:
         {name: tuple(_JsonObject({"shape": shape}).items("shape", int)) for name, shape in shapes.items()},
         reader.mapping("known", int),
         reader.text("machine"),
+        reader.text("form"),
         reader.text("member"),
     )
 

@@ -21,13 +21,11 @@ from shlo_disc.program_file.origin import Origin
 from shlo_disc.program_file.tensors import StoredTensor, write_tensors
 from shlo_disc.runtime.binding import SavedBinding
 from shlo_disc.runtime.building.machines import LEVELS, TargetMachine, best_level, cpu_title, level_named
-from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.library import INTERFACE
 from shlo_disc.runtime.partitions import Runnable
-from shlo_disc.runtime.saved_code import MachineCode, Restorable, saved_code
+from shlo_disc.runtime.saved_code import MachineCode, Restorable, packed_form, saved_code
 
 _CONSTANTS, _WEIGHTS, _SOURCE = "constants.safetensors", "weights.safetensors", "program.mlir"
-_PERIOD = 251  # of the numbers by which packed forms are compared: a prime, so that no tile is as wide as a multiple
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +83,8 @@ def save(
         code = target.compile_code(artifact, origin.options, machine)
         entries.append(_add_code(members, machine, artifact, code))
         if bound is not None:
-            _check_packed(bound, target.load_code(artifact, code, origin.options), machine)
-            held = _add_bound(members, bound, machine)
+            form = _form_of_packed(bound, target.load_code(artifact, code, origin.options), machine)
+            held = _add_bound(members, bound, machine, form)
     digests = {name: digest(data) for name, data in members.found.items() if len(data) <= LARGEST_HASHED}
     manifest = Manifest(
         package_version(), names[0], origin.device, signature, _SOURCE, name, origin.options, origin.hints,
@@ -128,7 +126,7 @@ def _add_code(members: _Members, machine: TargetMachine, artifact: Artifact, cod
     return entry
 
 
-def _add_bound(members: _Members, bound: BoundProgram, machine: TargetMachine) -> BoundEntry:
+def _add_bound(members: _Members, bound: BoundProgram, machine: TargetMachine, form: str) -> BoundEntry:
     """Add the bound arguments, as far as calls read them, and their packed forms."""
     saved = _binding(bound.executable)
     tensors = {f"argument.{k}": _tensor(array) for k, array in saved.arrays.items()}
@@ -136,7 +134,7 @@ def _add_bound(members: _Members, bound: BoundProgram, machine: TargetMachine) -
     members.add_tensors(_WEIGHTS, tensors)
     shapes = {str(k): shape for k, shape in saved.shapes.items()}
     known = {str(k): size for k, size in saved.known.items()}
-    return BoundEntry(bound.positional, bound.keywords, shapes, known, machine.name, _WEIGHTS)
+    return BoundEntry(bound.positional, bound.keywords, shapes, known, machine.name, form, _WEIGHTS)
 
 
 def _binding(executable: Runnable) -> SavedBinding:
@@ -149,20 +147,15 @@ def _tensor(array: NDArray[Any]) -> StoredTensor:
     return StoredTensor(array.dtype.name, array.shape, data.data)
 
 
-def _check_packed(bound: BoundProgram, loaded: Runnable, machine: TargetMachine) -> None:
-    """Raise `ShloDiscError` unless the code for a machine packs operands as the code here did, bit for bit.
-
-    Arrays that only exist in packed form are compared by arrays of numbers whose order shows where each went.
-    """
-    saved, arguments = _binding(bound.executable), bound.executable.artifact.arguments
-    given = {
-        k: saved.arrays.get(k, np.resize(np.arange(_PERIOD).astype(dtype_of(arguments[k].dtype)), shape))
-        for k, shape in saved.shapes.items()
-    }
-    here, there = (_binding(one.bind(given)) for one in (bound.unbound, loaded))
-    alike = here.packed.keys() == there.packed.keys() and here.arrays.keys() == there.arrays.keys()
-    if not alike or any(not np.array_equal(array, there.packed[k]) for k, array in here.packed.items()):
+def _form_of_packed(bound: BoundProgram, loaded: Runnable, machine: TargetMachine) -> str:
+    """How the code for a machine packs operands. Raises `ShloDiscError` unless the code here does so, bit for bit."""
+    assert isinstance(bound.unbound, Restorable), "others are refused before"
+    assert isinstance(loaded, Restorable), "it is the same program"
+    saved, artifact = _binding(bound.executable), bound.unbound.artifact
+    found = packed_form(loaded, artifact, saved)
+    if found != packed_form(bound.unbound, artifact, saved):
         raise ShloDiscError(
             f"found bound arguments that are packed for this CPU, expected the form which {machine.name} reads\n"
             "  help: save the program without them, and bind them when it is loaded"
         )
+    return found

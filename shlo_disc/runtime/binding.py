@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -15,6 +15,7 @@ from shlo_disc.runtime.arguments import check_sizes, conform_one, show_shape
 from shlo_disc.runtime.interop import Array, jax_types
 from shlo_disc.runtime.library import Binder, Pointers, Words, pointers, words
 from shlo_disc.runtime.packing import Constants, read_slots
+from shlo_disc.signature import UnbackedSize
 
 Span: TypeAlias = tuple[int, int]  # address of an array (on a device: id of the object), and its bytes
 
@@ -103,24 +104,39 @@ class SavedBinding:
 
 
 def restore_binding(constants: Constants, dtypes: Sequence[np.dtype[np.generic]], saved: SavedBinding) -> Binding:
-    """Bind what an earlier process has kept. Raises `ValueError` if that is not all of it, or of other sizes."""
-    artifact = constants.packer.artifact
-    check_sizes(artifact, saved.shapes)
+    """Bind what an earlier process has kept.
+
+    Nothing of it is believed: shapes, known sizes and packed operands have to be those that binding gives. Raises
+    `ValueError`, or as a call does, if they are not.
+    """
+    artifact, shapes = constants.packer.artifact, saved.shapes
+    if (
+        not shapes.keys() <= set(range(len(artifact.arguments)))
+        or min(map(min, filter(None, shapes.values())), default=0) < 0
+    ):
+        raise ValueError(f"found the shapes {dict(shapes)}")
+    refuse_donated(artifact, shapes)
+    check_sizes(artifact, shapes)
     for number, array in saved.arrays.items():
-        if saved.shapes.get(number) != array.shape or array.dtype != dtypes[number]:
-            raise ValueError(f"found {array.dtype}{list(array.shape)} for {artifact.arguments[number].name}")
-    for number, size in constants.packer.sizes(saved.known).items():
-        if number not in constants.packed and number in saved.packed and saved.packed[number].nbytes != size:
-            raise ValueError(f"found {saved.packed[number].nbytes} bytes of packed operand {number}, expected {size}")
+        if shapes.get(number) != array.shape or array.dtype != dtypes[number]:
+            raise ValueError(f"found {array.dtype}{list(array.shape)} for argument {number}")
+    read = {k: saved.known[k] for k in _sizes_in_elements(artifact, shapes.keys() - saved.arrays.keys())}
+    if (
+        known := {**_known_by_shapes(artifact, shapes), **_known_by_elements(artifact, saved.arrays), **read}
+    ) != saved.known:
+        raise ValueError(f"found the sizes {dict(saved.known)}, expected {known}")
+    slots = {b.number: slot for slot, b in enumerate(artifact.buffers) if b.kind == "argument" and b.number in shapes}
+    sizes = constants.packer.sizes({*constants.addresses, *slots.values()}, known, constants.packed)
+    if {k: array.nbytes for k, array in saved.packed.items()} != sizes:
+        raise ValueError(f"found packed operands {list(saved.packed)}, expected bytes {dict(sizes)}")
     packed = {**saved.packed, **constants.packed}
     used = read_slots(artifact, packed)
-    for slot, buffer in enumerate(artifact.buffers):
-        number = buffer.number
-        if buffer.kind == "argument" and slot in used and number in saved.shapes and number not in saved.arrays:
-            raise ValueError(f"found no array for {artifact.arguments[number].name}, which calls read")
+    for number in sorted(shapes.keys() - saved.arrays.keys()):
+        if slots.get(number) in used:
+            raise ValueError(f"found no array for argument {number}, which calls read")
     spans = {
         k: span_of(saved.arrays[k]) if k in saved.arrays else (0, math.prod(shape) * dtypes[k].itemsize)
-        for k, shape in saved.shapes.items()
+        for k, shape in shapes.items()
     }
     return _binding(constants, dtypes, replace(saved, packed=packed), spans, of_jax=False)
 
@@ -161,16 +177,28 @@ def _packed(artifact: Artifact, number: int, memory: Array) -> PackedArray:
 
 def known_symbols(artifact: Artifact, arrays: Mapping[int, Array]) -> Mapping[int, int]:
     """The values, by number, of those symbols of a call that the bound arguments fix."""
+    shapes = {k: array.shape for k, array in arrays.items()}
+    return {**_known_by_shapes(artifact, shapes), **_known_by_elements(artifact, arrays)}
+
+
+def _known_by_shapes(artifact: Artifact, shapes: Mapping[int, tuple[int, ...]]) -> dict[int, int]:
     number = {name: k for k, name in enumerate(artifact.symbols[: len(artifact.raw)])}
-    places = enumerate(artifact.raw)
-    found = {symbol: arrays[k].shape[axis] for symbol, (k, axis) in places if k in arrays}
-    for k, array in arrays.items():
-        named = zip(artifact.arguments[k].shape, array.shape, strict=True)
+    found = {symbol: shapes[k][axis] for symbol, (k, axis) in enumerate(artifact.raw) if k in shapes}
+    for k, shape in shapes.items():
+        named = zip(artifact.arguments[k].shape, shape, strict=True)
         found.update((number[name], size) for name, size in named if isinstance(name, str))
-    for symbol, size in enumerate(artifact.unbacked_sizes, start=len(artifact.raw)):
-        if size.argument in arrays:
-            found[symbol] = int(arrays[size.argument].reshape(-1)[size.element])
     return found
+
+
+def _known_by_elements(artifact: Artifact, arrays: Mapping[int, Array]) -> dict[int, int]:
+    places = _sizes_in_elements(artifact, arrays)
+    return {symbol: int(arrays[one.argument].reshape(-1)[one.element]) for symbol, one in places.items()}
+
+
+def _sizes_in_elements(artifact: Artifact, arguments: Collection[int]) -> dict[int, UnbackedSize]:
+    """The symbols, by number, that are elements of some arguments."""
+    every = enumerate(artifact.unbacked_sizes, start=len(artifact.raw))
+    return {symbol: one for symbol, one in every if one.argument in arguments}
 
 
 def refuse_donated(artifact: Artifact, given: Iterable[int]) -> None:

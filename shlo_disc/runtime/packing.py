@@ -38,25 +38,29 @@ class Packer:
 
         `given` are known values of a call's symbols, by number. Raises `MemoryError`.
         """
-        known = _known(self.artifact, given)
-        found = dict[int, Array]()
+        known, found = _known(self.artifact, given), dict[int, Array]()
+        for number, size in self.sizes(addresses.keys(), given, done).items():
+            packing = self.artifact.packings[number]
+            found[number] = memory = aligned(size)
+            sources = packing.buffers[:-1]
+            self._launch(packing, [*(addresses[slot] for slot in sources), memory.ctypes.data], known)
+        return found
+
+    def sizes(
+        self, sources: Collection[Slot], given: Mapping[int, int], done: Collection[int] = ()
+    ) -> Mapping[int, int]:
+        """The bytes of what `pack` would pack, by number. Raises `MemoryError` for sizes beyond 64 bits."""
+        known, found = _known(self.artifact, given), dict[int, int]()
         for number, packing in enumerate(self.artifact.packings):
-            *sources, target = packing.buffers
+            *needed, target = packing.buffers
             size = self.artifact.buffers[target].size
             sizes = (size, packing.extent, packing.grain, packing.scratch, *packing.symbols)
-            if number in done or not all(slot in addresses for slot in sources):
+            if number in done or not all(slot in sources for slot in needed):
                 continue
             if set(symbols_of(*sizes)) <= known.keys():
                 _check_fits(self.artifact, sizes, known)
-                found[number] = memory = aligned(evaluate(size, known))
-                self._launch(packing, [*(addresses[slot] for slot in sources), memory.ctypes.data], known)
+                found[number] = evaluate(size, known)
         return found
-
-    def sizes(self, given: Mapping[int, int]) -> Mapping[int, int]:
-        """The bytes of the packed operands whose sizes the known values of a call's symbols decide, by number."""
-        known = _known(self.artifact, given)
-        every = {k: self.artifact.buffers[one.buffers[-1]].size for k, one in enumerate(self.artifact.packings)}
-        return {k: evaluate(size, known) for k, size in every.items() if set(symbols_of(size)) <= known.keys()}
 
     def _launch(self, packing: Launch, addresses: list[int], known: Mapping[str, int]) -> None:
         extent, grain, scratch = (evaluate(one, known) for one in (packing.extent, packing.grain, packing.scratch))
@@ -125,7 +129,7 @@ class Constants:
     def __init__(self, packer: Packer, *, keep: bool = False) -> None:
         """Literals that nothing reads unpacked are dropped, unless `keep`."""
         self.packer, artifact = packer, packer.artifact
-        arrays = list(map(_aligned, (constant.data for constant in artifact.constants)))
+        arrays = list(map(at_aligned_address, (constant.data for constant in artifact.constants)))
         slots = {slot: b.number for slot, b in enumerate(artifact.buffers) if b.kind == "constant"}
         self.packed = packer.pack({slot: arrays[number].ctypes.data for slot, number in slots.items()}, {})
         used = read_slots(artifact, self.packed)
@@ -145,7 +149,7 @@ class Constants:
         return {slot: address for slot, address in places.items() if address}
 
 
-def _aligned(data: bytes | memoryview) -> Array:
+def at_aligned_address(data: bytes | memoryview) -> Array:
     """The bytes at an address that is aligned; those of a mapped file are not copied."""
     found = np.frombuffer(data, np.uint8)
     if found.ctypes.data % ALIGNMENT == 0:

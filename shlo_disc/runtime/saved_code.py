@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol, cast, runtime_checkable
+
+import numpy as np
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.binding import SavedBinding
 from shlo_disc.runtime.building.machines import TargetMachine
+from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.partitions import Runnable
 from shlo_disc.target_names import saved_code_module
 
@@ -52,6 +56,26 @@ class Restorable(Protocol):
     def restored(self, saved: SavedBinding) -> Runnable:
         """The same program with arguments bound that an earlier process kept. Raises `ValueError`."""
         ...
+
+
+_PERIOD = 251  # of the numbers that are packed: a prime, so that no tile is as wide as a multiple
+
+
+def packed_form(program: Restorable, artifact: Artifact, saved: SavedBinding) -> str:
+    """A digest of how the code of a program packs bound arguments.
+
+    Code of two machines, compilers or versions reads the same packed operands if this is equal. Arguments that are only
+    kept in packed form are replaced by numbers whose order shows where each went.
+    """
+    given = dict[int, Any](saved.arrays)
+    for k in saved.shapes.keys() - given.keys():
+        numbers = np.arange(_PERIOD).astype(dtype_of(artifact.arguments[k].dtype))
+        given[k] = np.resize(numbers, saved.shapes[k])
+    found = program.bind(given).saved_binding
+    state = hashlib.sha256(repr((sorted(found.arrays), sorted(found.packed))).encode())
+    for number in sorted(found.packed):
+        state.update(found.packed[number].data)
+    return state.hexdigest()
 
 
 def saved_code(device: str) -> SavedCode:
