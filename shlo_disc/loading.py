@@ -12,6 +12,7 @@ from typing import Any, Literal
 from shlo_disc import codec
 from shlo_disc.artifact import Artifact
 from shlo_disc.bound import Bound
+from shlo_disc.call_signature import Signature
 from shlo_disc.compiled import Compiled
 from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
 from shlo_disc.options import CompileOptions
@@ -155,13 +156,14 @@ class _ProgramFile:
             saved = self._saved(entry, runnable.artifact)
             if not isinstance(runnable, Restorable):
                 raise ValueError("found bound arguments of a program in partitions")  # noqa: TRY004, TRY301
+            places = (None,) * entry.positional, dict.fromkeys(entry.keywords)
+            _check_numbers(signature, places, list(saved.shapes))
             restored = runnable.restored(saved)
             if not trusts and packed_form(runnable, runnable.artifact, saved) != entry.form:
                 raise ProgramFileError(
                     f"{self.archive.name}: found weights that are packed by other code than is compiled here\n"
                     "  help: save the program without them, and bind them when it is loaded"
                 )
-            places = (None,) * entry.positional, dict.fromkeys(entry.keywords)
             return Bound(runnable, signature, *places, origin, restored)
         except (ValueError, KeyError, IndexError, ArgumentTypeError) as error:
             raise self.archive.damaged(f"{entry.member}: {error}") from error
@@ -180,6 +182,15 @@ class _ProgramFile:
                 packed[k] = at_aligned_address(data)
         known = {int(number): size for number, size in entry.known.items()}
         return SavedBinding(shapes, arrays, packed, known)
+
+
+def _check_numbers(
+    signature: Signature | None, places: tuple[tuple[None, ...], dict[str, None]], found: list[int]
+) -> None:
+    """Raise `ValueError` unless the arguments of these numbers are bound in these places."""
+    wanted = list(range(len(places[0])) if signature is None else signature.split(*places)[0].places)
+    if sorted(found) != sorted(wanted):
+        raise ValueError(f"found bound arguments {found}, expected {wanted}")
 
 
 class _FileOrigin:

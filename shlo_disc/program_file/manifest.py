@@ -16,6 +16,7 @@ from shlo_disc.program_file.archive import ProgramFileError
 FORMAT: Final = "shlo_disc program"
 SCHEMA: Final = 1  # of the file; a reader knows those up to its own
 MANIFEST: Final = "manifest.json"
+_MOST_ARGUMENTS: Final = 1 << 20  # of a function
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,9 +190,11 @@ def _read_code(reader: _JsonObject) -> CodeEntry:
 
 
 def _read_bound(reader: _JsonObject) -> BoundEntry:
-    shapes = reader.mapping("shapes", list)
+    shapes, positional = reader.mapping("shapes", list), reader.whole("positional")
+    if positional > _MOST_ARGUMENTS:
+        raise ValueError(f"found positional = {positional}, expected at most {_MOST_ARGUMENTS}")
     return BoundEntry(
-        reader.whole("positional"),
+        positional,
         tuple(reader.items("keywords", str)),
         {name: tuple(_JsonObject({"shape": shape}).items("shape", int)) for name, shape in shapes.items()},
         reader.mapping("known", int),

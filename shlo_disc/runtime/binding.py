@@ -110,10 +110,8 @@ def restore_binding(constants: Constants, dtypes: Sequence[np.dtype[np.generic]]
     `ValueError`, or as a call does, if they are not.
     """
     artifact, shapes = constants.packer.artifact, saved.shapes
-    if (
-        not shapes.keys() <= set(range(len(artifact.arguments)))
-        or min(map(min, filter(None, shapes.values())), default=0) < 0
-    ):
+    sizes = [size for shape in shapes.values() for size in shape]
+    if not shapes.keys() <= set(range(len(artifact.arguments))) or min(sizes, default=0) < 0:
         raise ValueError(f"found the shapes {dict(shapes)}")
     refuse_donated(artifact, shapes)
     check_sizes(artifact, shapes)
@@ -121,14 +119,13 @@ def restore_binding(constants: Constants, dtypes: Sequence[np.dtype[np.generic]]
         if shapes.get(number) != array.shape or array.dtype != dtypes[number]:
             raise ValueError(f"found {array.dtype}{list(array.shape)} for argument {number}")
     read = {k: saved.known[k] for k in _sizes_in_elements(artifact, shapes.keys() - saved.arrays.keys())}
-    if (
-        known := {**_known_by_shapes(artifact, shapes), **_known_by_elements(artifact, saved.arrays), **read}
-    ) != saved.known:
+    known = {**_known_by_shapes(artifact, shapes), **_known_by_elements(artifact, saved.arrays), **read}
+    if known != saved.known:
         raise ValueError(f"found the sizes {dict(saved.known)}, expected {known}")
     slots = {b.number: slot for slot, b in enumerate(artifact.buffers) if b.kind == "argument" and b.number in shapes}
-    sizes = constants.packer.sizes({*constants.addresses, *slots.values()}, known, constants.packed)
-    if {k: array.nbytes for k, array in saved.packed.items()} != sizes:
-        raise ValueError(f"found packed operands {list(saved.packed)}, expected bytes {dict(sizes)}")
+    packable = constants.packer.sizes({*constants.addresses, *slots.values()}, known, constants.packed)
+    if {k: array.nbytes for k, array in saved.packed.items()} != packable:
+        raise ValueError(f"found packed operands {list(saved.packed)}, expected bytes {dict(packable)}")
     packed = {**saved.packed, **constants.packed}
     used = read_slots(artifact, packed)
     for number in sorted(shapes.keys() - saved.arrays.keys()):

@@ -31,7 +31,7 @@ from shlo_disc.parse.parser import parse_module
 from tests.conftest import SEED
 from tests.pipeline.exports import FAST, Array, by_jax, check
 
-FEW, MANY = 6, 25
+FEW, MANY = 3, 25
 SPACING = 1000  # between the seeds of two values of SHLO_DISC_SEED
 ATTEMPTS = 40  # steps that are tried until enough of them fit
 MOST_RANK, MOST_ELEMENTS = 3, 1 << 13

@@ -119,3 +119,14 @@ CASES = {
         lambda r, n: ((jax.random.key(n), _floats(r, n)), {}),
     ),
 }
+
+
+def weighted() -> shlo_disc.Compiled:
+    """A program that packs its first argument."""
+
+    def function(w: Any, x: Any) -> Any:
+        return jnp.tanh(x @ w)
+
+    shapes = ((96, 80), jax.export.symbolic_shape("n, 96"))
+    specs = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
+    return shlo_disc.compile(jax.export.export(jax.jit(function))(*specs), options=FAST)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import hashlib
 import io
 import json
 import pickle
@@ -28,7 +30,8 @@ from shlo_disc.program_file.tensors import StoredTensor, read_tensors, write_ten
 from shlo_disc.runtime.building.cache import digest
 from shlo_disc.runtime.library import INTERFACE, RUNTIME_FUNCTIONS
 from tests.conftest import SEED
-from tests.program_file.saving import BIG, CASES
+from tests.pipeline.exports import FAST
+from tests.program_file.saving import BIG, CASES, weighted
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -194,6 +197,66 @@ def test_other_interfaces_are_not_run() -> None:
     assert not is_refused(saved(), "as it was")
     run: Any = shlo_disc.load(data, code="verify")
     assert run(BIG.T[:, :96].copy()).shape == (80, 80)
+
+
+BOUND: list[tuple[Any, str]] = [
+    ({"shapes": {"0": [96, 81]}}, "expected"),
+    ({"shapes": {"0": [-1, 80]}}, "found the shapes"),
+    ({"shapes": {"0": [96, 80], "7": [1]}}, "found bound arguments"),
+    ({"shapes": {}}, "found bound arguments"),
+    ({"known": {"0": 5}}, r"found the sizes \{0: 5\}, expected \{\}"),
+    ({"member": "constants.safetensors"}, "weights|constants"),
+    ({"positional": 2}, "found bound arguments"),
+    ({"positional": 3}, "found 3 positional arguments"),
+    ({"positional": 1 << 40}, "positional"),
+]
+
+
+@cache
+def saved_bound() -> bytes:
+    return weighted().bind(BIG).__reduce__()[1][0]
+
+
+@pytest.mark.parametrize("code", ["trust", "verify"])
+@pytest.mark.parametrize(("change", "message"), BOUND, ids=[f"{k}" for k in range(len(BOUND))])
+def test_bound_arguments_that_do_not_fit_are_refused(change: Any, message: str, code: Any) -> None:
+    """Sizes in the file are not believed: they decide which memory kernels read."""
+    found = members(saved_bound())
+    manifest = json.loads(found[MANIFEST])
+    manifest["bound"] |= change
+    data = repacked({**found, MANIFEST: json.dumps(manifest).encode()})
+    with pytest.raises(ShloDiscError, match=message):
+        shlo_disc.load(data, code=code, options=FAST)
+
+
+def test_packed_operands_of_another_size_or_form_are_refused() -> None:
+    found = members(saved_bound())
+    manifest = json.loads(found[MANIFEST])
+    for name, message in (("packed.0", "expected bytes"), ("packed.9", "found packed operands")):
+        changed = write_tensors({name: StoredTensor("uint8", (64,), bytes(64))})
+        manifest["digests"]["weights.safetensors"] = hashlib.sha256(changed).hexdigest()
+        data = {**found, "weights.safetensors": changed, MANIFEST: json.dumps(manifest).encode()}
+        with pytest.raises(ShloDiscError, match=message):
+            shlo_disc.load(repacked(data))
+    manifest = json.loads(found[MANIFEST])
+    manifest["bound"]["form"] = "0" * 64
+    data = repacked({**found, MANIFEST: json.dumps(manifest).encode()})
+    with pytest.raises(ShloDiscError, match="packed by other code than is compiled here"):
+        shlo_disc.load(data, code="verify", options=FAST)
+
+
+def test_a_library_is_not_taken_for_an_earlier_one_at_its_descriptor() -> None:
+    """The system's loader knows libraries by their paths, for as long as they are loaded."""
+    x = BIG.T[:, :96].copy()
+    first: Any = shlo_disc.load(saved("literals"))
+    path = first.executable.program.path
+    held = ctypes.CDLL(str(path))  # it stays loaded when the program is gone
+    second: Any = shlo_disc.load(saved("control"))
+    assert Path(second.executable.program.path) == Path(path), "the descriptor has the same number"
+    third: Any = shlo_disc.load(saved("literals"))
+    np.testing.assert_array_equal(first(x), third(x))
+    assert second(x[0]).shape == x[0].shape
+    del held
 
 
 # Raise `INTERFACE` with any change of what programs, the runtime and the package expect of each other, then these.

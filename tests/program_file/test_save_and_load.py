@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 from collections.abc import Callable
 from functools import cache
@@ -24,7 +25,7 @@ from shlo_disc.runtime.building import machines
 from shlo_disc.runtime.building.machines import LEVELS
 from tests.conftest import SEED
 from tests.pipeline.exports import FAST, check
-from tests.program_file.saving import BIG, CASES, SIZES, State
+from tests.program_file.saving import BIG, CASES, SIZES, State, weighted
 
 HERE = [name for name, level in LEVELS.items() if level.runs_here]
 
@@ -95,10 +96,12 @@ def test_a_loaded_program_is_saved_again_as_it_was(file: Path) -> None:
     compiled("literals").save(file)
     data = file.read_bytes()
     again = file.with_name("again.shlo")
-    shlo_disc.load(file, options=FAST).save(again)
+    loaded = shlo_disc.load(file, options=FAST)
+    loaded.save(again)
     assert again.read_bytes() == data
-    compiled("literals").save(file)  # in the place of a file that a program uses
-    assert file.read_bytes() == data
+    compiled("control").save(file)  # in the place of a file that a program uses
+    assert file.read_bytes() != data
+    check_at_all_sizes("literals", loaded)
 
 
 def bound(name: str = "pytrees") -> tuple[shlo_disc.Bound, Any]:
@@ -129,15 +132,6 @@ def test_bound_arguments_are_in_the_file(way: Any, file: Path) -> None:
     (state, _), _ = CASES["pytrees"].call(rng, 3)
     loaded.rebind(state)
     check_same(loaded, compiled("pytrees").bind(state), call, "rebound")
-
-
-def weighted() -> shlo_disc.Compiled:
-    def function(w: Any, x: Any) -> Any:
-        return jnp.tanh(x @ w)
-
-    shapes = ((96, 80), jax.export.symbolic_shape("n, 96"))
-    specs = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
-    return shlo_disc.compile(jax.export.export(jax.jit(function))(*specs), options=FAST)
 
 
 def test_weights_that_are_packed_are_in_the_file_in_that_form(way: Any, file: Path) -> None:
@@ -261,6 +255,29 @@ def test_what_cannot_be_loaded(file: Path) -> None:
         file.write_bytes(data)
         with pytest.raises(ShloDiscError, match="is no whole program of shlo_disc: "):
             shlo_disc.load(file)
+
+
+def addresses_of(file: Path) -> list[range]:
+    """Where a file is mapped into this process."""
+    lines = [line.split() for line in Path("/proc/self/maps").read_text().splitlines() if line.endswith(str(file))]
+    return [range(*[int(end, 16) for end in line[0].split("-")]) for line in lines]
+
+
+def test_weights_are_read_from_the_mapped_file(file: Path) -> None:
+    weighted().bind(BIG).save(file)
+    loaded: Any = shlo_disc.load(file)
+    (packed,) = loaded.executable.saved_binding.packed.values()
+    assert any(packed.ctypes.data in each for each in addresses_of(file))
+
+
+def test_what_is_saved_is_trusted_whatever_files_are_created_with(file: Path) -> None:
+    before = os.umask(0o000)
+    try:
+        compiled("literals").save(file)
+    finally:
+        os.umask(before)
+    assert file.stat().st_mode & 0o777 == 0o644
+    shlo_disc.load(file, options=CompileOptions(compiler="/nonexistent"))
 
 
 def test_a_file_that_others_may_write_to_is_compiled_from_its_text(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
