@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 
 import shlo_disc
 from shlo_disc import ArgumentTypeError, CompileOptions, RuntimeShapeError, ShloDiscError, ToolchainError
@@ -255,6 +256,30 @@ def test_what_cannot_be_loaded(file: Path) -> None:
         file.write_bytes(data)
         with pytest.raises(ShloDiscError, match="is no whole program of shlo_disc: "):
             shlo_disc.load(file)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8", "uint8"])
+def test_weights_of_each_type_are_loaded_as_the_code_reads_them_or_refused(dtype: Any, file: Path) -> None:
+    """Dot products of bytes, which not each CPU of a level has, read another packed form."""
+    w = np.asarray(jnp.asarray(np.random.default_rng(SEED).integers(0, 9, (96, 80)), dtype))
+    run = weighted_products(dtype).bind(w)
+    try:
+        run.save(file)
+    except ShloDiscError as error:
+        assert "packed for this CPU, expected the form which" in str(error)  # noqa: PT017 - it may be saved, too
+        return
+    x = np.asarray(jnp.asarray(np.random.default_rng([SEED, 1]).integers(0, 9, (17, 96)), dtype))
+    check_same(shlo_disc.load(file), run, ((x,), {}), dtype)
+
+
+def weighted_products(dtype: Any) -> shlo_disc.Compiled:
+    def function(w: Any, x: Any) -> Any:
+        wide = jnp.int32 if jnp.issubdtype(dtype, jnp.integer) else jnp.float32
+        return lax.dot_general(x, w, (((1,), (0,)), ((), ())), preferred_element_type=wide)
+
+    shapes = ((96, 80), jax.export.symbolic_shape("n, 96"))
+    specs = [jax.ShapeDtypeStruct(shape, dtype) for shape in shapes]
+    return shlo_disc.compile(jax.export.export(jax.jit(function))(*specs), options=FAST)
 
 
 def addresses_of(file: Path) -> list[range]:
