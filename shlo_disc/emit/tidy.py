@@ -1,7 +1,7 @@
 """Clean-up of printed functions: removes unused constants, and redundant parentheses, zeros and ones.
 
 Templates declare all that the formulas of any kernel may read: indices of the batch, pointers, sizes. Which of them a
-kernel reads is XX
+kernel reads is known only when its formulas are printed.
 """
 
 from __future__ import annotations
