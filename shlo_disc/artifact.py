@@ -77,11 +77,12 @@ class Artifact:
     `symbols` lists raw symbols first (`raw`: argument number and axis of each), then those of `unbacked_sizes`, then
     one per entry of `late` and of `definitions`. `late` gives the sources of late sizes. A program with `partitions`
     consists of them, and has no steps itself: their values numbered `returned` are its results. `donations` names the
-    arguments that a call writes to: the runtime passes copies where that is not safe. `host` is the generated driver
-    with `shlo_plan` and `shlo_run`; `steps` is the same for the VM. `free` names the independent sizes, `raw_sizes` are
-    the first symbols in terms of them. `packings` fill their last buffer once. `limits`: what no call may exceed, also
-    for tensors that are not stored. `conditions`: see `host/program.py`. On a GPU indices are 32 bits wide in calls
-    where all `index_spaces` (numbers of elements) are small enough.
+    arguments that a call writes to: the runtime passes copies where that is not safe. `steps` is the host program.
+    `host` is its generated driver for a GPU, with `shlo_plan` and `shlo_run`; for the CPU it is empty. `products`: each
+    a weight and numbers of given symbols (-1: the largest of all); if none exceeds 2**62, no size overflows. `free`
+    names the independent sizes, `raw_sizes` are the first symbols in terms of them. `packings` fill their last buffer
+    once. `limits`: what no call may exceed, also for tensors that are not stored. `conditions`: see `host/program.py`.
+    On a GPU indices are 32 bits wide in calls where all `index_spaces` (numbers of elements) are small enough.
     """
 
     name: str
@@ -110,6 +111,7 @@ class Artifact:
     packings: tuple[Launch, ...] = ()
     limits: tuple[SizeLimit, ...] = ()
     conditions: tuple[SizeExpr, ...] = ()
+    products: tuple[tuple[int, ...], ...] = ()
 
     @property
     def given(self) -> int:

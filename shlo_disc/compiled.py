@@ -9,6 +9,7 @@ from typing import Any
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.bound import Bound, known_origin, load_function
+from shlo_disc.bytecode.listing import host_text
 from shlo_disc.call_signature import Signature
 from shlo_disc.calling import call_program, few, function_for_jax, quick_call
 from shlo_disc.diagnostics import ShloDiscError
@@ -139,8 +140,8 @@ class Compiled:
 
     @property
     def host_source(self) -> str:
-        """The generated host program (C++)."""
-        return "\n".join(part.host.text for part in self._describe().parts)
+        """The host program: a listing of its bytecode, or for a GPU the generated C++."""
+        return "\n".join(host_text(part) for part in self._describe().parts)
 
     @property
     def executable(self) -> Runnable:

@@ -15,6 +15,7 @@ from shlo_disc.dynamic_ops.program import Check, Parameter, Program, Tensor
 from shlo_disc.emit.remarks import require_plain
 from shlo_disc.expr.dim import Dim, of
 from shlo_disc.host.program import ControlSource, GridRef, HostCallRef, HostProgram, HostStep, KernelRef, LaunchStep
+from shlo_disc.host.size_bounds import numbered_bounds
 from shlo_disc.host_ir import (
     Buffer,
     Case,
@@ -74,6 +75,7 @@ def assemble(
         donations=host.donations,
         packings=tuple([_launch(step) for step in host.packings]),
         conditions=_sizes(host.conditions),
+        products=numbered_bounds(host.bounds, [symbol.name for symbol in program.given]),
         limits=tuple([SizeLimit(_sizes(x.dims), x.unit, x.what, _place(x.span)) for x in limits(program)]),
     )
 

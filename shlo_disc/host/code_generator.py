@@ -35,6 +35,11 @@ class Lowering(Protocol):
 StartLowering: TypeAlias = Callable[[Program, Producers, Scheduling], Lowering]
 
 
+def no_host(_program: Program, _host: HostProgram) -> str:
+    """No text: the steps of the artifact are the host program."""
+    return ""
+
+
 def _no_deviation(_program: Program, _inputs: Sequence[NDArray[Any]]) -> str:
     return ""
 
@@ -45,8 +50,8 @@ class CodeGenerator:
 
     `spelling`: how formulas are written in its language, and which element types that has. The passes `first` run
     before those of all targets, `last` after them. `start` begins to lower a program after these passes; `print_host`
-    prints the function that launches its kernels. `deviation` returns why results for these inputs may differ from the
-    reference by more than rounding, or an empty string.
+    prints the function that launches its kernels (`no_host`: none). `deviation` returns why results for these inputs
+    may differ from the reference by more than rounding, or an empty string.
     """
 
     spelling: type[Spelling]

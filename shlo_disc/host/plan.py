@@ -19,6 +19,7 @@ from shlo_disc.host.program import (
     LaunchStep,
     PackRef,
 )
+from shlo_disc.host.size_bounds import size_bounds
 from shlo_disc.host.verify import verify_host
 from shlo_disc.host_ir import BufferKind, Case, Copy, While
 from shlo_disc.ir.dtypes import DType
@@ -44,7 +45,8 @@ def plan_host(
         memory.donations,
         tuple(planner.packings),
     )
-    return replace(host, conditions=verify_host(program, host, context, donated))
+    host = replace(host, conditions=verify_host(program, host, context, donated))
+    return replace(host, bounds=tuple(size_bounds(program, host)))
 
 
 @dataclass(frozen=True, slots=True)

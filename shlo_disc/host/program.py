@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, assert_never
 from shlo_disc.artifact import Donation
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import Dim, Sym
+from shlo_disc.expr.magnitude import Monomial
 from shlo_disc.host.division import Division
 from shlo_disc.host_ir import Buffer, Case, Copy, Launch, LaunchGroup, Variant, While
 from shlo_disc.kernels.groups import FusionPlan, Group
@@ -148,7 +149,7 @@ class HostProgram:
     `definitions` are symbols beside the program's, which launches and offsets use: each in terms of those before it.
     `donations` name the arguments that are overwritten. `packings` read arguments and constants, and fill the `packed`
     buffers: once for many calls, if they are launched at all. `conditions` are sums that must be at least 0: otherwise
-    buffers may overlap that the steps need apart.
+    buffers may overlap that the steps need apart. `bounds`: see `host/size_bounds.py`.
     """
 
     buffers: tuple[HostBuffer, ...]
@@ -160,6 +161,7 @@ class HostProgram:
     donations: tuple[Donation, ...] = ()
     packings: tuple[LaunchStep, ...] = ()
     conditions: tuple[Dim, ...] = ()
+    bounds: tuple[tuple[Monomial, int], ...] = ()
 
 
 def bodies_of(step: HostStep) -> Sequence[Sequence[HostStep]]:

@@ -23,6 +23,7 @@ from shlo_disc.schedules.model import Rates
 
 MOST = LARGEST // 2  # margin for what a magnitude omits: the divisor that a division adds to round
 _ANY, _END = -2, -1  # in the table: the largest of all sizes, and the end of a product
+_LARGEST_OF_ALL = -1  # in an artifact
 
 
 def size_bounds(program: Program, host: HostProgram) -> list[tuple[Monomial, int]]:
@@ -58,6 +59,12 @@ def dims_in(value: object) -> Iterator[Dim]:
                 yield from dims_in(getattr(value, field.name))
         case _:
             pass
+
+
+def numbered_bounds(bounds: Sequence[tuple[Monomial, int]], given: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    """The bounds as an artifact has them: a weight, then numbers of given symbols, or -1 for the largest of all."""
+    number = {name: k for k, name in enumerate(given)} | {ANY: _LARGEST_OF_ALL}
+    return tuple([(min(weight, LARGEST), *(number[name] for name in monomial)) for monomial, weight in bounds])
 
 
 def print_bounds(bounds: Sequence[tuple[Monomial, int]], given: Sequence[str]) -> list[str]:

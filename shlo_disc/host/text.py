@@ -11,10 +11,10 @@ from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.indices import size_name
 from shlo_disc.emit.remarks import remark
 from shlo_disc.emit.scopes import INDENT
-from shlo_disc.emit.spelling import Spelling, integer
+from shlo_disc.emit.spelling import Spelling
 from shlo_disc.expr.dim import Atom, Dim
-from shlo_disc.host.program import HostBuffer, HostCallRef, HostProgram, HostStep, LaunchRef, LaunchStep, PlannedRegion
-from shlo_disc.host.size_bounds import print_bounds, size_bounds
+from shlo_disc.host.program import HostBuffer, HostCallRef, HostProgram, HostStep, LaunchRef, LaunchStep
+from shlo_disc.host.size_bounds import print_bounds
 from shlo_disc.host_ir import Case, Copy, LaunchGroup, While
 from shlo_disc.ir.dtypes import DType, by_numpy_name
 
@@ -51,42 +51,23 @@ class SizePrinter(Emitter):
 
     def __init__(self) -> None:
         super().__init__(Spelling())
-        self._texts = dict[tuple[Dim, bool], str]()
+        self._texts = dict[Dim, str]()
         self._names = dict[str, str]()
         self._new = list[str]()
-        self._wraps = False
 
     def text(self, dim: Dim) -> str:
         """A size as C, which may use names that `take` defines."""
-        key = (dim, self._wraps)
-        if key not in self._texts:
-            self._texts[key] = self.dim_scalar(dim)
-        return self._texts[key]
-
-    def hint(self, dim: Dim) -> str:
-        """A number that results do not depend on, such as a task's cost: it may wrap around."""
-        self._wraps = True
-        try:
-            return self.text(dim)
-        finally:
-            self._wraps = False
+        if dim not in self._texts:
+            self._texts[dim] = self.dim_scalar(dim)
+        return self._texts[dim]
 
     def take(self) -> list[str]:
         """The statements that define the names since the last call."""
         lines, self._new = self._new, []
         return lines
 
-    def _sum(self, dim: Dim) -> str:
-        if not self._wraps or dim.constant is not None or dim.atom is not None:
-            return super()._sum(dim)
-        terms = [
-            [*map(self._atom, atoms), *([integer(weight)] if weight != 1 or not atoms else [])]
-            for atoms, weight in dim.terms
-        ]
-        return f"(int64_t)({' + '.join('(uint64_t)' + ' * '.join(factors) for factors in terms)})"
-
     def _atom(self, atom: Atom) -> str:
-        text = super()._atom(atom).replace("(int64_t)(int64_t)", "(int64_t)")  # of a sum that may wrap around
+        text = super()._atom(atom)
         if len(text) <= _LONG:
             return text
         if text not in self._names:
@@ -114,7 +95,7 @@ def print_plan(program: Program, host: HostProgram) -> list[str]:
     def add(line: str) -> None:
         lines.extend((*sizes.take(), f"{INDENT}{line}"))
 
-    for line in print_bounds(size_bounds(program, host), [symbol.name for symbol in program.given]):
+    for line in print_bounds(host.bounds, [symbol.name for symbol in program.given]):
         add(line)
     for k, symbol in enumerate(program.given):
         add(f"const int64_t {size_name(symbol.name)} = symbols[{k}] = raw[{k}];")
@@ -155,27 +136,6 @@ def _declare(slot: int, buffer: HostBuffer, arguments: int) -> str:
     return f"char* const b{slot} = {source};  // {remark(buffer.made)}"
 
 
-def kernel_names(steps: Sequence[HostStep]) -> list[str]:
-    """Every kernel or group of kernels that the program launches, once, in order."""
-    found = dict[str, None]()
-    for step in steps:
-        match step:
-            case LaunchStep(kernel, _):
-                if not isinstance(kernel, HostCallRef):
-                    found[kernel.name] = None
-            case LaunchGroup(members):
-                found |= dict.fromkeys(kernel_names([member.launch for member in members]))
-            case While(condition, _, body):
-                found |= dict.fromkeys(kernel_names((*condition, *body)))
-            case Case(_, _, branches):
-                found |= dict.fromkeys(kernel_names([s for b in branches for s in b]))
-            case Copy():
-                pass
-            case _:
-                assert_never(step)
-    return list(found)
-
-
 def has_host_calls(steps: Sequence[HostStep]) -> bool:
     """Whether the program calls Python functions."""
     for step in steps:
@@ -213,10 +173,6 @@ class StepPrinter(ABC):
         """The statements that launch a group."""
 
     @abstractmethod
-    def region(self, region: PlannedRegion) -> list[str]:
-        """The statements that run a region."""
-
-    @abstractmethod
     def copy(self, source: int, target: int) -> list[str]:
         """The statements that copy a whole buffer."""
 
@@ -247,7 +203,7 @@ class StepPrinter(ABC):
                     return lines
                 return [f"if (b{step.unless} == nullptr) {{", *(INDENT + line for line in lines), "}"]
             case LaunchGroup():
-                return self.region(step)
+                raise AssertionError(f"{len(step.members)} launches by rows: only threads of a CPU take these")
             case Copy(source, target):
                 return self.copy(source, target)
             case While(condition, flag, body):

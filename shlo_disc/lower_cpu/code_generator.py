@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from shlo_disc.dynamic_ops.program import Program
-from shlo_disc.host.code_generator import CodeGenerator
+from shlo_disc.host.code_generator import CodeGenerator, no_host
 from shlo_disc.kernels.contraction import is_direct_convolution
-from shlo_disc.lower_cpu.host import print_host
 from shlo_disc.lower_cpu.kernels import CpuLowering
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.passes.convolution_types import convert_convolutions
@@ -24,5 +23,5 @@ CPU = CodeGenerator(
     first=(LAYOUTS,),
     last=(Pass("convert_convolutions", _convert_convolutions),),
     start=CpuLowering,
-    print_host=print_host,
+    print_host=no_host,
 )

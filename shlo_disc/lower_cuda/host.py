@@ -11,7 +11,7 @@ from shlo_disc.emit.remarks import remark
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.emit.tidy import tidy
 from shlo_disc.expr.dim import Dim
-from shlo_disc.host.program import GridRef, HostCallRef, HostProgram, HostStep, LaunchRef, LaunchStep, PlannedRegion
+from shlo_disc.host.program import GridRef, HostCallRef, HostProgram, HostStep, LaunchRef, LaunchStep
 from shlo_disc.host.text import (
     ARITHMETIC,
     HOST_CALL_PARAMS,
@@ -98,9 +98,6 @@ class _CudaSteps(StepPrinter):
         for k, variant in enumerate(kernel.variants):
             lines += [f"case {k}: {{  // {remark(variant.label)}", *self._calls(variant, slots), f"{INDENT}break;", "}"]
         return [*lines, "}"]
-
-    def region(self, region: PlannedRegion) -> list[str]:
-        raise AssertionError(f"{len(region.members)} launches by rows: only threads of a CPU take these")
 
     def copy(self, source: int, target: int) -> list[str]:
         return [self._checked(f"shlo_copy(rt, b{target}, b{source}, {self.size(target)})")]

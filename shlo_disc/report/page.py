@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, assert_never
 
 from shlo_disc.artifact import Artifact
+from shlo_disc.bytecode.listing import host_text
 from shlo_disc.host_ir import (
     Case,
     Choice,
@@ -114,7 +115,7 @@ def page_data(artifact: Artifact) -> Json:
         "facts": [asdict(fact) for fact in model.facts],
         "shapes": [[s.value, s.dims, s.reason, s.where, s.origin, s.because, s.is_integer] for s in model.shapes],
         "kernels": kernel_texts(artifact),
-        "host": artifact.host.text,
+        "host": host_text(artifact),
     }
 
 

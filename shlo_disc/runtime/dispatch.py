@@ -63,7 +63,7 @@ class TracingDriver:
         self, arguments: Pointers, results: Pointers, plan: CallPlan, arena: ctypes.c_void_p, owner: object = None
     ) -> None:
         """As without tracing, and log the choices."""
-        symbols = dict(zip(self._artifact.symbols, plan.symbols, strict=False))
+        symbols = dict(zip(self._artifact.symbols, plan.registers, strict=False))
         self._log.append(tuple(_choice(one, symbols) for one in selections(self._artifact)))
         self._driver.run(arguments, results, plan, arena, owner)
 

@@ -1,22 +1,26 @@
-"""Plan a call from its sizes, and run it: by the generated host program, or by the VM."""
+"""Plan a call from its sizes, and run it: by the interpreter of bytecode in C, or by the VM in Python."""
 
 from __future__ import annotations
 
 import ctypes
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from shlo_disc.artifact import LARGEST_SIZE, Artifact
+from shlo_disc.bytecode import HostCode, encode
 from shlo_disc.diagnostics import InternalError, RuntimeShapeError
 from shlo_disc.runtime.callees import bind_on_host
 from shlo_disc.runtime.checks import broken, verify, verify_layout
 from shlo_disc.runtime.entry import NativeProgram
 from shlo_disc.runtime.host_calls import HostCalls, Session, memory_of, view_on_host
+from shlo_disc.runtime.host_code import LoadedHostCode
 from shlo_disc.runtime.interop import dtype_of
-from shlo_disc.runtime.library import LoadedProgram, Native, Pointers, Runtime, Words, words
+from shlo_disc.runtime.library import LoadedProgram, Pointers, Runtime, Words, words
 from shlo_disc.runtime.limits import verify_limits
 from shlo_disc.runtime.memory import POOL, Shelf
 from shlo_disc.runtime.packing import Constants, Packer
@@ -40,7 +44,7 @@ class Output(NamedTuple):
 class CallPlan:
     """What a call needs that depends on its sizes alone."""
 
-    symbols: Words
+    registers: Words  # the values of the symbols, and for C what else it computed
     shapes: tuple[tuple[int, ...], ...]  # of the results
     outputs: tuple[Output, ...]
     arena_bytes: int
@@ -50,7 +54,7 @@ class CallPlan:
 class Sizes(NamedTuple):
     """Derived sizes of one call."""
 
-    symbols: Words
+    symbols: Words  # and behind them the other registers of bytecode
     shapes: tuple[tuple[int, ...], ...]  # of the results
     arena_bytes: int
 
@@ -79,34 +83,37 @@ class Driver(Protocol):
 
 
 class HostDriver:
-    """The generated C++ host program."""
+    """The interpreter of bytecode (`device/call/host_code.h`)."""
 
     kind: Literal["c", "vm"] = "c"
 
     def __init__(self, artifact: Artifact, program: LoadedProgram, runtime: Runtime) -> None:
         self._artifact = artifact
-        self._plan = program.function("shlo_plan", ctypes.c_int64)
+        self._loaded = LoadedHostCode(encode(artifact), program)
+        self._address = ctypes.c_void_p(self._loaded.address)
+        self._plan, self._run = runtime.plan_call, runtime.run_call
         self._runtime = ctypes.c_void_p(runtime.address)
         self.constants = Constants(Packer(artifact, program, runtime))
         self._host_calls = calls_on_host(artifact, runtime)
-        self._run = program.function("shlo_run", ctypes.c_int64)
         is_steady = self._host_calls is None and not has_control_flow(artifact.steps)
+        kept = (self.constants, self._loaded)
         self.entry_point: NativeProgram | None = NativeProgram(
-            program.address("shlo_run"), self.constants.pointers, is_steady, self._host_calls, self.constants
+            self._loaded.address, self.constants.pointers, is_steady, self._host_calls, kept
         )
 
     def plan(self, raw: tuple[int, ...]) -> CallPlan:
-        return allot(self._artifact, sizes_in_c(self._artifact, self._plan, raw))
+        plan = partial(self._plan, self._address)
+        return allot(self._artifact, sizes_in_c(self._artifact, plan, raw, self._loaded.code))
 
     def run(
         self, arguments: Pointers, results: Pointers, plan: CallPlan, arena: ctypes.c_void_p, owner: object = None
     ) -> None:
-        given = (self._runtime, arguments, results, self.constants.pointers, plan.symbols, arena)
+        given = (self._runtime, arguments, results, self.constants.pointers, plan.registers, arena)
         if self._host_calls is None:
-            end = self._run(*given)
+            end = self._run(self._address, *given, None, None)
         else:
             session = Session(memory_of((owner, self.constants)))
-            end = self._run(*given, self._host_calls.function, ctypes.py_object(session))
+            end = self._run(self._address, *given, self._host_calls.function, ctypes.py_object(session))
             if end == RAISED:
                 session.raise_error()
         if end == NO_MEMORY:
@@ -120,26 +127,28 @@ def calls_on_host(artifact: Artifact, runtime: Runtime) -> HostCalls | None:
     return HostCalls(artifact, lambda call: bind_on_host(call, runtime.threads), view_on_host)
 
 
-def sizes_in_c(artifact: Artifact, shlo_plan: Native, raw: tuple[int, ...]) -> Sizes:
-    """The sizes of a call, from the host program's `shlo_plan`. Raises like `sizes_in_python`.
+def sizes_in_c(
+    artifact: Artifact, plan: Callable[..., int], raw: tuple[int, ...], code: HostCode | None = None
+) -> Sizes:
+    """The sizes of a call, from `plan`: a generated `shlo_plan`, or that of bytecode. Raises like `sizes_in_python`.
 
     Sizes read from elements of arrays may have any value: they are checked here, in exact integers.
     """
     _refuse_large(artifact, raw)
     if artifact.unbacked_sizes:
         verify(artifact, Symbols(artifact, raw))
-    symbols = words([0] * len(artifact.symbols))
+    symbols = words([0] * (len(artifact.symbols) if code is None else code.kept))
     dims = words([0] * sum(len(result.shape) for result in artifact.results))
     arena = ctypes.c_int64()
-    failed = shlo_plan(words(raw), symbols, dims, ctypes.byref(arena))
+    failed = plan(words(raw), symbols, dims, ctypes.byref(arena))
     if failed < 0:  # some formula may overflow (few calls are so large), or a condition of the layout does not hold
-        return sizes_in_python(artifact, raw)
+        return sizes_in_python(artifact, raw, code)
     if failed:
         raise broken(artifact, artifact.checks[failed - 1], Symbols(artifact, raw))
     return Sizes(symbols, _shapes(artifact, list(dims)), arena.value)
 
 
-def sizes_in_python(artifact: Artifact, raw: tuple[int, ...]) -> Sizes:
+def sizes_in_python(artifact: Artifact, raw: tuple[int, ...], code: HostCode | None = None) -> Sizes:
     """The same, evaluated in Python.
 
     Raises `RuntimeShapeError` for a violated check and for an array that does not fit into 64 bits, `MemoryError` for
@@ -151,6 +160,7 @@ def sizes_in_python(artifact: Artifact, raw: tuple[int, ...]) -> Sizes:
     verify_limits(artifact, symbols)
     verify_layout(artifact, symbols)
     values = [symbols[name] for name in artifact.symbols]
+    values = values if code is None else code.values(values)
     dims = [evaluate(size, symbols) for result in artifact.results for size in result.shape]
     return Sizes(words(values), _shapes(artifact, dims), evaluate(artifact.arena_bytes, symbols))
 

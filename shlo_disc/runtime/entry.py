@@ -39,7 +39,7 @@ class _EntryPlan(ctypes.Structure):
         ("next", c_void_p),
         ("owner", c_void_p),
         ("raw", POINTER(c_int64)),
-        ("symbols", POINTER(c_int64)),
+        ("registers", POINTER(c_int64)),
         ("dims", POINTER(c_int64)),
         ("bytes", POINTER(c_int64)),
         ("arena_bytes", c_int64),
@@ -74,7 +74,7 @@ class _Entry(ctypes.Structure):
         ("results", c_int64),
         ("dtypes", POINTER(py_object)),
         ("ranks", POINTER(c_int64)),
-        ("run", c_void_p),
+        ("code", c_void_p),
         ("runtime", c_void_p),
         ("constants", POINTER(c_void_p)),
         ("donations", c_int64),
@@ -119,9 +119,9 @@ class _Signature(ctypes.Structure):
 
 @dataclass(frozen=True, slots=True)
 class NativeProgram:
-    """A program that C runs alone: the address of `shlo_run`, and its arguments that are the same in all calls."""
+    """A program that C runs alone: the address of its `ShloHostCode`, and what is the same in all calls."""
 
-    run: int
+    code: int
     constants: Pointers
     is_steady: bool  # how long a call takes depends on the sizes of its arguments alone
     host_calls: HostCalls | None  # of functions of Python
@@ -158,7 +158,7 @@ class Entry:
             ctypes.cast(binding.binder.pointer, c_void_p), binding.addresses, binding.raw,
             len(dtypes) + len(artifact.packings), artifact.given, (c_char_p * max(1, len(formats)))(*formats),
             len(self._results), _objects(self._results), words([len(result.shape) for result in artifact.results]),
-            program.run, runtime.address, program.constants,
+            program.code, runtime.address, program.constants,
             len(donated), (_Donation * max(1, len(donated)))(*donated),
             words([donation_of.get(k, -1) for k in range(len(self._results))]),
             words([dtypes[k].itemsize for k in places]), words(bound_bytes),
@@ -215,15 +215,15 @@ class Entry:
         for plan in self._entry.plans.values():
             plan.spends = words([0] * len(arguments))
 
-    def add(self, key: bytes, symbols: Words, shapes: tuple[tuple[int, ...], ...], arena_bytes: int) -> None:
+    def add(self, key: bytes, registers: Words, shapes: tuple[tuple[int, ...], ...], arena_bytes: int) -> None:
         """From now on serve calls with the raw sizes in `key`."""
         if (plan := self._entry.plans.get(key)) is None:
-            plan = self._new_plan(key, symbols, shapes, arena_bytes)
+            plan = self._new_plan(key, registers, shapes, arena_bytes)
         # Also for a known plan: an earlier attempt may have run out of memory before it was added.
         self._library.shlo_add_plan(ctypes.byref(self._entry), ctypes.byref(plan))
 
     def _new_plan(
-        self, key: bytes, symbols: Words, shapes: tuple[tuple[int, ...], ...], arena_bytes: int
+        self, key: bytes, registers: Words, shapes: tuple[tuple[int, ...], ...], arena_bytes: int
     ) -> _EntryPlan:
         """A plan that lives as long as C may refer to it."""
         if len(self._entry.plans) >= _PLANS_KEPT:
@@ -232,7 +232,7 @@ class Entry:
         sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in zip(shapes, self._results, strict=True)]
         dims = [size for shape in shapes for size in shape]
         raw = words(memoryview(key).cast("q").tolist())
-        plan = _EntryPlan(None, None, raw, symbols, words(dims), words(sizes), arena_bytes, None, 0, 0, 0, None)
+        plan = _EntryPlan(None, None, raw, registers, words(dims), words(sizes), arena_bytes, None, 0, 0, 0, None)
         plan.spent, plan.spends = -1, words([0] * self._entry.donated_count)
         plan.owner = id(plan)
         plan.shapes = shapes

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from types import MappingProxyType
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -83,6 +83,8 @@ class Runtime:
     locate: Native
     parallel: Native
     region: Native
+    plan_call: Native
+    run_call: Native
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +157,7 @@ def try_to_load(path: Path) -> None:
 
 # The version of what programs, the thread pool's library and this package expect of each other: device/call/runtime.h,
 # the functions that programs and the library export, and what they take. Code of another version is not run.
-INTERFACE = 1
+INTERFACE = 2
 # What the thread pool's library exports.
 RUNTIME_FUNCTIONS = (
     "shlo_runtime_create",
@@ -164,6 +166,8 @@ RUNTIME_FUNCTIONS = (
     "shlo_locate",
     "shlo_parallel",
     "shlo_region",
+    "shlo_plan_call",
+    "shlo_run_call",
 )
 _lock = threading.Lock()
 _libraries: list[tuple[Path | str, ctypes.CDLL, ctypes.PyDLL, str | None]] = []
@@ -195,8 +199,15 @@ def open_runtime(path: Callable[[], Path | str], threads: int) -> Runtime:
                 holding.shlo_locate,
                 library.shlo_parallel,
                 library.shlo_region,
+                _counted(library.shlo_plan_call),
+                _counted(library.shlo_run_call),
             )
         return _runtimes[threads]
+
+
+def _counted(function: Any) -> Native:
+    function.restype = ctypes.c_int64
+    return function
 
 
 def _after_fork() -> None:

@@ -13,7 +13,7 @@ import shlo_disc
 from shlo_disc.device import headers
 from shlo_disc.emit.indices import size_name
 from shlo_disc.expr.dim import Dim, FloorDiv, Max, Min, Mod, Sym, const, maximum, minimum, of
-from shlo_disc.host.text import ARITHMETIC, SizePrinter, print_dim
+from shlo_disc.host.text import ARITHMETIC, print_dim
 from shlo_disc.options import CompileOptions
 from shlo_disc.pipeline import compile_for
 from shlo_disc.runtime.building.toolchain import find_compiler
@@ -77,9 +77,9 @@ def compiled(functions: list[str], folder: Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(folder / "sizes.so"))
 
 
-def function(name: str, text: str, statements: tuple[str, ...] = ()) -> str:
+def function(name: str, text: str) -> str:
     sizes = [f"const int64_t {size_name(one)} = v[{k}]; (void){size_name(one)};" for k, one in enumerate(NAMES)]
-    return "\n".join([f'extern "C" int64_t {name}(const int64_t* v) {{', *sizes, *statements, f"return {text};", "}"])
+    return "\n".join([f'extern "C" int64_t {name}(const int64_t* v) {{', *sizes, f"return {text};", "}"])
 
 
 def test_sizes_mean_in_c_what_they_mean_in_python(tmp_path: Path) -> None:
@@ -93,14 +93,11 @@ def test_sizes_mean_in_c_what_they_mean_in_python(tmp_path: Path) -> None:
     for k, (one, other, _) in enumerate(cases):
         texts = print_dim(one), print_dim(other)
         functions += [function(f"value{k}", texts[0]), function(f"compared{k}", f"{texts[0]} >= {texts[1]}")]
-        hints = SizePrinter()
-        text = hints.hint(one)
-        functions.append(function(f"hint{k}", text, tuple(hints.take())))
     library, wrong = compiled(functions, tmp_path), list[str]()
     for k, (one, other, values) in enumerate(cases):
         given = (ctypes.c_int64 * len(NAMES))(*(values[Sym(name)] for name in NAMES))
         value = one.evaluate(values)
-        for name, wanted in (("value", value), ("compared", value >= other.evaluate(values)), ("hint", value)):
+        for name, wanted in (("value", value), ("compared", value >= other.evaluate(values))):
             call = library[f"{name}{k}"]
             call.restype = ctypes.c_int64
             if (found := call(given)) != wanted:

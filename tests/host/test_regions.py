@@ -313,4 +313,4 @@ def test_reports_show_regions() -> None:
     run = compiled(blocks, 2)
     assert "by rows" in run.explain("fusion")
     assert "held" in run.explain("fusion")
-    assert "region" in run.host_source
+    assert "launches by rows" in run.host_source

@@ -113,7 +113,7 @@ class _GuardedVm(Vm):
         self, arguments: Pointers, results: Pointers, plan: CallPlan, arena: ctypes.c_void_p, owner: object = None
     ) -> None:
         del arena, owner
-        symbols = dict(zip(self.artifact.symbols, plan.symbols, strict=False))
+        symbols = dict(zip(self.artifact.symbols, plan.registers, strict=False))
         kept = [self._copy(k, arguments[k] or 0, symbols) for k in range(len(self.artifact.arguments))]
         sizes = [int(np.prod(shape)) * dtype.itemsize for _, shape, dtype in plan.outputs]
         made = [Guarded(size) for size in sizes]

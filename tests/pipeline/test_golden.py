@@ -19,6 +19,7 @@ import pytest
 from jax import lax
 
 from shlo_disc.artifact import Artifact
+from shlo_disc.bytecode.listing import host_text
 from shlo_disc.report.text import explain
 from shlo_disc.runtime.steps import leaves
 from tests.pipeline.exports import In
@@ -82,4 +83,4 @@ def text_of(artifact: Artifact) -> str:
     elsewhere = replace(artifact.report, shapes=())  # their reasons name files of this machine
     told = explain(replace(artifact, report=elsewhere)).replace(f"{Path(__file__).parent}/", "")
     told = re.sub(rf"({Path(__file__).name}):\d+", r"\1", told)  # its lines move with every edit of this file
-    return "\n".join([told, "", checked(artifact.host.text)])
+    return "\n".join([told, "", checked(host_text(artifact))])

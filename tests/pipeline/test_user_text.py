@@ -12,6 +12,7 @@ import pytest
 import shlo_disc
 from shlo_disc import custom_calls
 from shlo_disc.artifact import Artifact
+from shlo_disc.bytecode.listing import host_text
 from shlo_disc.call_signature import Signature
 from shlo_disc.expr.symbol_names import is_symbol_name
 from shlo_disc.options import CompileOptions, Hints
@@ -66,6 +67,7 @@ def check_source(artifact: Artifact) -> None:
         assert set(file.text) <= set(map(chr, range(32, 127))) | {"\n"}
         assert not re.search(r"//[^\n]*(\\|\?\?/)\s*\n", file.text), "a comment goes on on the next line"
         assert MARK not in _COMMENT.sub("", file.text)
+    assert all(line.isprintable() for line in host_text(artifact).splitlines()), "a listing is for terminals"
     for name in (*artifact.symbols, *symbols_of(*artifact.definitions, artifact.arena_bytes, *artifact.raw_sizes)):
         assert MARK not in name or is_symbol_name(name)
 

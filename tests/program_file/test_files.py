@@ -23,6 +23,7 @@ import pytest
 
 import shlo_disc
 from shlo_disc import ShloDiscError
+from shlo_disc.bytecode.instructions import FORMATS, RelationCode, SizeCode, StepCode
 from shlo_disc.device import headers
 from shlo_disc.program_file.archive import PAGE, Archive, write_archive
 from shlo_disc.program_file.manifest import MANIFEST, SCHEMA
@@ -192,7 +193,7 @@ def test_other_interfaces_are_not_run() -> None:
     manifest = json.loads(found[MANIFEST])
     manifest["code"][0]["interface"] = INTERFACE + 1
     data = repacked({**found, MANIFEST: json.dumps(manifest).encode()})
-    with pytest.raises(ShloDiscError, match=r"machine code of shlo_disc .* \(interface 2\), expected interface 1"):
+    with pytest.raises(ShloDiscError, match=r"machine code of shlo_disc .* \(interface 3\), expected interface 2"):
         shlo_disc.load(data)
     assert not is_refused(saved(), "as it was")
     run: Any = shlo_disc.load(data, code="verify")
@@ -260,15 +261,17 @@ def test_a_library_is_not_taken_for_an_earlier_one_at_its_descriptor() -> None:
 
 
 # Raise `INTERFACE` with any change of what programs, the runtime and the package expect of each other, then these.
-KNOWN_INTERFACE = 1
-KNOWN_DIGEST = "974cfe611026b7d478af748c031f939d5a86012be64bb450789f24491f4bddf7"
+KNOWN_INTERFACE = 2
+KNOWN_DIGEST = "b7b769d4e127fe64eb98577b712d2d9871dbf1290072b029226b1109a081d91e"
 
 
 def test_a_change_of_the_interface_has_another_number() -> None:
-    text = re.sub(r"//[^\n]*|\s+", " ", headers.text("call/runtime.h"))
-    library = (ROOT / "shlo_disc/runtime/library.py").read_text()
+    interfaces = "\n".join([headers.text("call/runtime.h"), headers.text("call/host_code.h").partition("namespace")[0]])
+    text = re.sub(r"//[^\n]*|\s+", " ", interfaces)
+    library = "".join([(ROOT / f"shlo_disc/runtime/{name}.py").read_text() for name in ("library", "host_code")])
     structures = re.findall(r"^class _\w+\(ctypes.Structure\):.*?\n\n\n", library, re.DOTALL | re.MULTILINE)
-    found = digest(re.sub(r" +", " ", text), *RUNTIME_FUNCTIONS, *structures)
+    opcodes = [str(list(one)) for one in (SizeCode, RelationCode, StepCode)]
+    found = digest(re.sub(r" +", " ", text), *RUNTIME_FUNCTIONS, *structures, *opcodes, str(FORMATS))
     assert (INTERFACE, found) == (KNOWN_INTERFACE, KNOWN_DIGEST)
 
 
@@ -282,6 +285,7 @@ import sys
 sys.modules.update(dict.fromkeys(["jax", "jaxlib", "sympy", "scipy", "cupy"]))  # importing one of these fails
 import numpy as np
 import shlo_disc
+from shlo_disc.bytecode.instructions import FORMATS, RelationCode, SizeCode, StepCode
 run = shlo_disc.load(sys.argv[1])
 x = np.ones((3, 96), np.float32)
 np.save(sys.argv[2], run(x))

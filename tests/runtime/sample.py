@@ -52,43 +52,6 @@ extern "C" void rows(const ShloRuntime*, void* const* buffers, const int64_t* di
 }
 """
 
-_HOST = r"""
-#include "call/runtime.h"
-
-extern "C" void square(const ShloRuntime*, void* const*, const int64_t*, int64_t, int64_t, void*);
-extern "C" void rows(const ShloRuntime*, void* const*, const int64_t*, int64_t, int64_t, void*);
-
-extern "C" int64_t shlo_plan(const int64_t* raw, int64_t* symbols, int64_t* result_dims,
-                             int64_t* arena_bytes) {
-  const int64_t b = raw[0], s = raw[1], w = raw[2];
-  if (!(s == w)) return 1;
-  if (!(s <= 512)) return 2;
-  const int64_t n = b * s;
-  symbols[0] = b; symbols[1] = s; symbols[2] = w; symbols[3] = n;
-  result_dims[0] = b; result_dims[1] = s;
-  result_dims[2] = b;
-  *arena_bytes = n * 4;
-  return 0;
-}
-
-extern "C" int64_t shlo_run(const ShloRuntime* rt, void* const* arguments, void* const* results,
-                         void* const* constants, const int64_t* symbols, char* arena) {
-  const int64_t b = symbols[0], s = symbols[1], n = symbols[3];
-  if (b > 0) {
-    void* const buffers[] = {arguments[0], arena};
-    const int64_t dims[] = {s};
-    rt->parallel(rt, square, buffers, dims, b, 1, 0);
-  }
-  __builtin_memcpy(results[0], arena, static_cast<unsigned long>(n * 4));
-  if (b > 0) {
-    void* const buffers[] = {arena, arguments[1], constants[0], results[1]};
-    const int64_t dims[] = {s};
-    if (!rt->parallel(rt, rows, buffers, dims, b, 1, s * 4)) return SHLO_NO_MEMORY;
-  }
-  return SHLO_DONE;
-}
-"""
-
 BIAS = (0.5, -1.0)
 
 SAMPLE = Artifact(
@@ -121,7 +84,7 @@ SAMPLE = Artifact(
         Launch("rows", (3, 1, 2, 5), ("s",), "b", 1, parsed("s * 4")),
     ),
     kernels=(SourceFile("kernels.cc", _KERNELS),),
-    host=SourceFile("host.cc", _HOST),
+    host=SourceFile("host", ""),
     report=ReportModel(),
 )
 
@@ -165,47 +128,6 @@ extern "C" void negate(const ShloRuntime*, void* const* buffers, const int64_t*,
 }
 """
 
-_LOOP_HOST = r"""
-#include "call/runtime.h"
-
-#define KERNEL(name) extern "C" void name(const ShloRuntime*, void* const*, const int64_t*, int64_t, int64_t, void*)
-KERNEL(begin_loop);
-KERNEL(test_loop);
-KERNEL(multiply);
-KERNEL(advance);
-KERNEL(negate);
-
-extern "C" int64_t shlo_plan(const int64_t* raw, int64_t* symbols, int64_t* result_dims,
-                             int64_t* arena_bytes) {
-  symbols[0] = raw[0];
-  result_dims[0] = raw[0];
-  *arena_bytes = 128 + raw[0] * 4;
-  return 0;
-}
-
-extern "C" int64_t shlo_run(const ShloRuntime* rt, void* const* arguments, void* const* results,
-                         void* const*, const int64_t* symbols, char* arena) {
-  const int64_t dims[] = {symbols[0]};
-  void* const counter[] = {arena, arguments[1], arena + 64};
-  void* const start[] = {arena, arena + 128};
-  void* const power[] = {arguments[0], arena + 128};
-  void* const last[] = {arena + 128, results[0]};
-  rt->parallel(rt, begin_loop, start, dims, 1, 1, 0);
-  rt->parallel(rt, test_loop, counter, dims, 1, 1, 0);
-  while (*reinterpret_cast<bool*>(arena + 64)) {
-    if (dims[0] > 0) rt->parallel(rt, multiply, power, dims, dims[0], 1, 0);
-    rt->parallel(rt, advance, counter, dims, 1, 1, 0);
-    rt->parallel(rt, test_loop, counter, dims, 1, 1, 0);
-  }
-  const int32_t branch = *static_cast<const int32_t*>(arguments[2]);
-  if (branch == 0)
-    __builtin_memcpy(results[0], arena + 128, static_cast<unsigned long>(dims[0] * 4));
-  else if (dims[0] > 0)
-    rt->parallel(rt, negate, last, dims, dims[0], 1, 0);
-  return SHLO_DONE;
-}
-"""
-
 LOOP = Artifact(
     name="loop",
     arguments=(
@@ -242,7 +164,7 @@ LOOP = Artifact(
         Case(2, "int32", ((Copy(5, 6),), (Launch("negate", (5, 6), (), "n", 1, 0),))),
     ),
     kernels=(SourceFile("kernels.cc", _LOOP_KERNELS),),
-    host=SourceFile("host.cc", _LOOP_HOST),
+    host=SourceFile("host", ""),
     report=ReportModel(),
 )
 

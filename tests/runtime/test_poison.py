@@ -31,24 +31,6 @@ extern "C" void peek(const ShloRuntime*, void* const* buffers, const int64_t* di
 }
 """
 
-_HOST = r"""
-#include "call/runtime.h"
-
-extern "C" void peek(const ShloRuntime*, void* const*, const int64_t*, int64_t, int64_t, void*);
-
-extern "C" int64_t shlo_plan(const int64_t* raw, int64_t* symbols, int64_t* result_dims, int64_t* arena_bytes) {
-  symbols[0] = result_dims[0] = raw[0];
-  *arena_bytes = raw[0] * 4;
-  return 0;
-}
-
-extern "C" int64_t shlo_run(const ShloRuntime* rt, void* const*, void* const* results, void* const*,
-                            const int64_t* symbols, char* arena) {
-  void* const buffers[] = {arena, results[0]};
-  return rt->parallel(rt, peek, buffers, symbols, 1, 1, symbols[0] * 4) ? SHLO_DONE : SHLO_NO_MEMORY;
-}
-"""
-
 PEEK: Artifact = replace(
     SAMPLE,
     name="peek",
@@ -67,7 +49,6 @@ PEEK: Artifact = replace(
     arena_bytes=parsed("n * 4"),
     steps=(Launch("peek", (1, 2), ("n",), 1, 1, parsed("n * 4")),),
     kernels=(SourceFile("kernels", _KERNEL),),
-    host=SourceFile("host", _HOST),
 )
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from random import Random
 from typing import Literal
 
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 import shlo_disc
 from shlo_disc.artifact import LARGEST_SIZE, Artifact
+from shlo_disc.bytecode import encode
 from shlo_disc.compiled import Compiled
 from shlo_disc.diagnostics import RuntimeShapeError, ShapeError
 from shlo_disc.options import CompileOptions
@@ -30,8 +31,9 @@ from shlo_disc.runtime.building.build import Builder
 from shlo_disc.runtime.building.cache import open_cache
 from shlo_disc.runtime.building.toolchain import find_compiler
 from shlo_disc.runtime.cuda.backend import CudaBackend
-from shlo_disc.runtime.driver import sizes_in_c, sizes_in_python
-from shlo_disc.runtime.library import Native, open_program
+from shlo_disc.runtime.driver import Sizes, sizes_in_c, sizes_in_python
+from shlo_disc.runtime.host_code import LoadedHostCode
+from shlo_disc.runtime.library import open_program, open_runtime
 from shlo_disc.runtime.symbols import Symbols
 from shlo_disc.size_expr import evaluate
 from tests.conftest import SEED
@@ -139,11 +141,16 @@ def draw(random: Random) -> Drawn:
 
 
 @lru_cache
-def planner(number: int, device: Literal["cpu", "cuda"]) -> tuple[Artifact, Native]:
+def planner(number: int, device: Literal["cpu", "cuda"]) -> tuple[Artifact, Callable[[tuple[int, ...]], Sizes]]:
     artifact = compile_text(drawn(number).text, "drawn.mlir", Request(device), Stopwatch())
     builder = Builder(find_compiler(), 0, open_cache(None))
-    path = builder.program(artifact) if device == "cpu" else builder.host_program(artifact)
-    return artifact, open_program(path).function("shlo_plan", ctypes.c_int64)
+    if device == "cpu":
+        code = encode(artifact)
+        loaded = LoadedHostCode(code, open_program(builder.program(artifact)))
+        run = partial(open_runtime(builder.runtime, 1).plan_call, ctypes.c_void_p(loaded.address))
+        return artifact, lambda raw: sizes_in_c(artifact, run, raw, loaded.code)
+    plan = open_program(builder.host_program(artifact)).function("shlo_plan", ctypes.c_int64)
+    return artifact, lambda raw: sizes_in_c(artifact, plan, raw)
 
 
 EDGES = st.sampled_from([0, 1, 2, 3, 2**20, 2**30, 2**31, 2**32, 2**40, 2**50, 2**60]).flatmap(
@@ -164,7 +171,7 @@ def test_sizes_are_exact_or_refused(number: int, device: Literal["cpu", "cuda"],
     arena = evaluate(artifact.arena_bytes, Symbols(artifact, sizes))
     for how in ("c", "vm"):
         try:
-            found = sizes_in_c(artifact, plan, sizes) if how == "c" else sizes_in_python(artifact, sizes)
+            found = plan(sizes) if how == "c" else sizes_in_python(artifact, sizes)
         except RuntimeShapeError:
             assert largest > SURE or max(sizes) > LARGEST_SIZE
         except MemoryError:

@@ -17,7 +17,7 @@ struct ShloPlan {  // what depends on the sizes of the arguments alone; see `Cal
   ShloPlan* next;  // in the same bucket
   ShloObject* owner;  // keeps everything pointed to below alive
   const int64_t* raw;
-  const int64_t* symbols;
+  const int64_t* registers;  // of the host code
   const int64_t* dims;  // of all results, concatenated
   const int64_t* bytes;  // of each result
   int64_t arena_bytes;
@@ -56,9 +56,9 @@ struct ShloEntry {
   int64_t results;
   ShloObject* const* dtypes;  // of the results
   const int64_t* ranks;
-  int64_t (*run)(const ShloRuntime*, void* const*, void* const*, const void* const*, const int64_t*, void*);
+  const ShloHostCode* code;
   const ShloRuntime* runtime;
-  const void* const* constants;
+  void* const* constants;
   int64_t donations;
   const ShloDonation* donated;
   const int64_t* donation_of;  // each result: the number of its donation, or -1
@@ -68,9 +68,9 @@ struct ShloEntry {
   int64_t of_jax;     // results are JAX arrays even if no argument is
   int64_t no_weak;    // calls with JAX arrays of weak types are left to Python
   ShloObject* prepare_maker;  // takes the owner of a plan, and gives the plan a maker; null: plans get none
-  // Null unless the program calls Python functions. `host_call`: an extra parameter of `run`. `begin`: takes the owners
-  // of the call's memory and returns its session. `fail`: raises the error that ended a session.
-  void* host_call;
+  // Null unless the program calls Python functions, by `host_call`. `begin`: takes the owners of the call's memory and
+  // returns its session. `fail`: raises the error that ended a session.
+  ShloHostCall host_call;
   ShloObject *begin, *fail;
   int64_t* calls;         // number of calls served
   ShloRecurring* recurring;  // of each argument that a call brings
@@ -306,10 +306,10 @@ bool give_to_jax(const ShloEntry* entry, const ShloPlan* plan, ShloObject** resu
 }
 
 // Runs the program. Releases the GIL, unless calls of these sizes were measured to take less than kBrief.
-int64_t run_program(const ShloEntry* entry, ShloPlan* plan, char* const* pointers, void* const* results, void* arena) {
+int64_t run_program(const ShloEntry* entry, ShloPlan* plan, char* const* pointers, void* const* results, char* arena) {
   auto run = [&] {
-    return entry->run(entry->runtime, reinterpret_cast<void* const*>(pointers), results, entry->constants,
-                      plan->symbols, arena);
+    return shlo_run_call(entry->code, entry->runtime, reinterpret_cast<void* const*>(pointers), results, entry->constants,
+                    plan->registers, arena, nullptr, nullptr);
   };
   if (plan->timed >= kTimedCalls && plan->nanoseconds < kBrief) return run();
   void* thread = python.save_thread();
@@ -364,13 +364,13 @@ struct Filling : ShloFilling {
   const ShloEntry* entry;
   const ShloPlan* plan;
   char* const* pointers;
-  void* arena;
+  char* arena;
 };
 
 int64_t fill(ShloFilling* filling, void* const* results) {
   const Filling* it = static_cast<Filling*>(filling);
-  return it->entry->run(it->entry->runtime, reinterpret_cast<void* const*>(it->pointers), results,
-                        it->entry->constants, it->plan->symbols, it->arena);
+  return shlo_run_call(it->entry->code, it->entry->runtime, reinterpret_cast<void* const*>(it->pointers), results,
+                  it->entry->constants, it->plan->registers, it->arena, nullptr, nullptr);
 }
 
 // Calls a maker, which runs the call in this thread and returns a tuple of the results. False, with an error set or not,
@@ -444,12 +444,9 @@ Outcome run_calling(Call& call, ShloPlan* plan, Cell** copies, void* const* poin
   for (ShloObject* one : kept)
     if (one != nullptr) python.decrease(one);
   if (session == nullptr) return kFailed;
-  auto run = reinterpret_cast<int64_t (*)(const ShloRuntime*, void* const*, void* const*, const void* const*,
-                                          const int64_t*, void*, void*, ShloObject*)>(
-      reinterpret_cast<void*>(entry->run));
   void* thread = python.save_thread();
-  const int64_t end = run(entry->runtime, reinterpret_cast<void* const*>(call.pointers), pointers, entry->constants,
-                          plan->symbols, cell->data, entry->host_call, session);
+  const int64_t end = shlo_run_call(entry->code, entry->runtime, reinterpret_cast<void* const*>(call.pointers), pointers,
+                               entry->constants, plan->registers, cell->data, entry->host_call, session);
   python.restore_thread(thread);
   if (end == SHLO_RAISED) python.call(entry->fail, &session, 1, nullptr);
   if (end == SHLO_NO_MEMORY) no_scratch();

@@ -1,4 +1,5 @@
 // The thread pool that runs kernels, and whole calls of programs. Built once, loaded once.
+#include "call/host_code.h"
 #include "call/interpreter.h"
 #include "call/pool.h"
 

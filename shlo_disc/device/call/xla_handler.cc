@@ -1,6 +1,7 @@
 // What XLA runs on the CPU where a JAX function calls a compiled program; see xla_calls.h.
 #include "call/filling.h"
 #include "call/float_mode.h"
+#include "call/host_code.h"
 #include "call/memory.h"
 #include "call/runtime.h"
 #include "call/xla_calls.h"
@@ -8,7 +9,7 @@
 extern "C" {
 
 struct ShloXlaHostProgram {
-  int64_t (*run)(const ShloRuntime*, void* const*, void* const*, const void* const*, const int64_t*, void*);
+  const ShloHostCode* code;
   const ShloRuntime* runtime;
 };
 
@@ -55,8 +56,8 @@ struct HostRun {
   XLA_FFI_Error* compute(char* const* pointers, void* const* results, char* arena) {
     const ShloXlaHostProgram* program = static_cast<const ShloXlaHostProgram*>(call->program);
     const uint64_t mode = set_default_float_mode();
-    const int64_t end = program->run(program->runtime, reinterpret_cast<void* const*>(pointers), results,
-                                     call->constants, call->symbols, arena);
+    const int64_t end = shlo_run_call(program->code, program->runtime, reinterpret_cast<void* const*>(pointers), results,
+                                 call->constants, call->symbols, arena, nullptr, nullptr);
     restore_float_mode(mode);
     if (end == SHLO_DONE) return nullptr;
     return error_of(frame, XLA_FFI_Error_Code_RESOURCE_EXHAUSTED,

@@ -12,20 +12,20 @@ from shlo_disc.artifact import Artifact
 from shlo_disc.device import headers
 from shlo_disc.device.libraries import library_names, library_text
 from shlo_disc.diagnostics import ToolchainError, one_line
+from shlo_disc.host_ir import Launch
 from shlo_disc.runtime.building import elf
 from shlo_disc.runtime.building.cache import Cache, digest
 from shlo_disc.runtime.building.toolchain import Compiler
 from shlo_disc.runtime.library import RUNTIME_FUNCTIONS, try_to_load
+from shlo_disc.runtime.steps import leaves
 from shlo_disc.runtime.threads import available_threads
 
-_HOST_PROGRAM = ("shlo_plan", "shlo_run")  # what every program exports
+_HOST_PROGRAM = ("shlo_plan", "shlo_run")  # what a generated host program exports
+_NO_KERNELS = "// no kernels: the program copies arguments to results\n"
 
 
 XLA_FUNCTIONS = ("shlo_xla_instantiate", "shlo_xla_execute")
 _GLUE = 1  # the -O level of code that computes no elements: higher ones take a quarter longer, and calls are no faster
-# Bytes up to which a host program is compiled in the kernels' file, at their -O level: one compiler start less saves a
-# tenth of the compile time of a small program, but a large host program takes twice as long as at the level of glue.
-_JOINED = 12 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +59,13 @@ class Builder:
     pool: Executor | None = None
 
     def program(self, artifact: Artifact) -> Path:
-        """The shared object of a program: kernels, host program and the libraries that they name."""
-        libraries = sorted({name for file in (*artifact.kernels, artifact.host) for name in file.libraries})
+        """The shared object of a program: its kernels, and the libraries that they name."""
+        libraries = sorted({name for file in artifact.kernels for name in file.libraries})
         sources = [_Source(file.name, file.text, self.optimize) for file in artifact.kernels]
-        host = self._glue(artifact.host.name, artifact.host.text)
-        if len(sources) == 1 and len(host.text) <= _JOINED:
-            sources = [_Source(host.name, f"{sources[0].text}\n{host.text}", self.optimize)]
-        else:
-            sources.append(host)
-        return self._shared([*sources, *map(self._library, libraries)], _HOST_PROGRAM)
+        sources = sources or [_Source("kernels", _NO_KERNELS, self.optimize)]
+        launches = leaves((*artifact.steps, *artifact.packings))
+        names = dict.fromkeys(one.kernel for one in launches if isinstance(one, Launch))
+        return self._shared([*sources, *map(self._library, libraries)], tuple(names))
 
     def runtime(self) -> Path:
         """The shared object of the thread pool."""

@@ -290,7 +290,7 @@ class CpuExecutable:
             self._bind_arrays(frame, self.binding, arrays)
             key = frame.key.tobytes()
             plan = self._plans.get(key) or self._new_plan(frame, key)
-            entry.add(key, plan.symbols, plan.shapes, plan.arena_bytes)
+            entry.add(key, plan.registers, plan.shapes, plan.arena_bytes)
             found = entry.flat(arrays)
         return found
 

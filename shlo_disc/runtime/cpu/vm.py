@@ -53,7 +53,7 @@ class Vm:
         self, arguments: Pointers, results: Pointers, plan: CallPlan, arena: ctypes.c_void_p, owner: object = None
     ) -> None:
         """Fill the results, one step after the other."""
-        symbols = dict(zip(self._artifact.symbols, plan.symbols, strict=False))
+        symbols = dict(zip(self._artifact.symbols, plan.registers, strict=False))
         whole = {} if self._observe is None else self._held_whole(symbols)
         aside = {slot: memory.ctypes.data for slot, memory in whole.items()}
         places = BufferPlaces(arguments, results, self.constants.pointers, arena.value or 0, aside)

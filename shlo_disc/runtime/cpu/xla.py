@@ -20,7 +20,7 @@ PLATFORM = XlaPlatform("cpu", "cpu", calls_python=True)
 class _HostProgram(ctypes.Structure):
     """`ShloXlaHostProgram` of xla_handler.cc."""
 
-    _fields_ = [("run", c_void_p), ("runtime", c_void_p)]
+    _fields_ = [("code", c_void_p), ("runtime", c_void_p)]
 
 
 class CpuXlaProgram:
@@ -51,6 +51,6 @@ class CpuXlaProgram:
         if native is None:
             raise InternalError("found a program that Python runs, expected one that C runs")
         return SizedProgram(
-            plan.shapes, binding.addresses, native.constants, plan.symbols, plan.arena_bytes,
-            _HostProgram(native.run, executable.runtime.address), (executable, binding, native, plan),
+            plan.shapes, binding.addresses, native.constants, plan.registers, plan.arena_bytes,
+            _HostProgram(native.code, executable.runtime.address), (executable, binding, native, plan),
         )  # fmt: skip

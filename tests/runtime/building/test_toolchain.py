@@ -102,20 +102,20 @@ def test_a_program_that_is_no_compiler_is_refused(tmp_path: Path) -> None:
 
 
 def test_code_that_does_not_compile_is_reported(compiler: str, cache_dir: Path) -> None:
-    broken = replace(SAMPLE, host=SourceFile("host.cc", "int f() { return wrong_name; }"))
+    broken = replace(SAMPLE, kernels=(SourceFile("kernels.cc", "int f() { return wrong_name; }"),))
     with pytest.raises(ToolchainError) as caught:
         build(broken, CompileOptions(compiler=compiler, cache_dir=cache_dir))
     text = str(caught.value)
     assert text.startswith(f"{compiler} ")
     assert "failed on generated code (exit status 1)\n  command: " in text
-    assert "host.cc:" in text
+    assert "kernels.cc:" in text
     assert "wrong_name" in text
 
 
 def test_a_symbol_that_is_nowhere_is_reported(compiler: str, cache_dir: Path) -> None:
-    text = SAMPLE.host.text.replace("rows", "no_such_kernel")
-    broken = replace(SAMPLE, host=SourceFile("host.cc", text))
-    with pytest.raises(ToolchainError, match=r"cannot load the compiled program: .*no_such_kernel"):
+    text = f'{SAMPLE.kernels[0].text}\nextern "C" int nowhere();\nint (*there)() = nowhere;\n'
+    broken = replace(SAMPLE, kernels=(SourceFile("kernels.cc", text),))
+    with pytest.raises(ToolchainError, match=r"cannot load the compiled program: .*nowhere"):
         build(broken, CompileOptions(compiler=compiler, cache_dir=cache_dir))
 
 
@@ -160,17 +160,6 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     return found
 
 
-def test_a_large_host_program_is_compiled_as_glue(compiled: dict[str, int], tmp_path: Path) -> None:
-    builder, (probe, others) = Builder(find_compiler(), 3, Cache(tmp_path)), PROBE.kernels
-    kernels = replace(probe, text=probe.text + others.text)
-    large = replace(PROBE.host, text=f"{PROBE.host.text}// {'x' * (12 << 10)}\n")
-    builder.program(replace(PROBE, kernels=(kernels,)))
-    assert compiled == {PROBE.host.name: 3}, "one file"
-    compiled.clear()
-    builder.program(replace(PROBE, kernels=(kernels,), host=large))
-    assert compiled == {kernels.name: 3, large.name: 1}
-
-
 def test_what_no_program_changes_is_compiled_once(compiled: dict[str, int], tmp_path: Path) -> None:
     seen = list[tuple[str, int, int]]()
     builder = Builder(find_compiler(), 3, Cache(tmp_path))
@@ -181,7 +170,9 @@ def test_what_no_program_changes_is_compiled_once(compiled: dict[str, int], tmp_
     assert {total for *_, total in seen} == {len(files) - 1}
     compiled.clear()
     builder.warm(lambda name, done, total: seen.append((name, done, total)))
-    builder.program(replace(PROBE, host=replace(PROBE.host, libraries=("gemm_f32", "conv_f32"))))
+    builder.program(
+        replace(PROBE, kernels=(replace(PROBE.kernels[0], libraries=("gemm_f32", "conv_f32")), PROBE.kernels[1]))
+    )
     assert compiled
     assert not set(compiled) & set(files)
 
