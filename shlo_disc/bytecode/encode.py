@@ -8,7 +8,7 @@ from typing import Final, assert_never
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.bytecode.code import KINDS, SLOT_WORDS, WIDTHS, HostCode, rooms
-from shlo_disc.bytecode.instructions import FORMATS, RelationCode, SizeCode, StepCode, instructions, words_of
+from shlo_disc.bytecode.instructions import FORMATS, RELATIONS, SizeCode, StepCode, instructions, words_of
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.host_ir import Buffer, Case, Choice, Copy, HostCall, Launch, LaunchGroup, Member, Step, While
 from shlo_disc.size_expr import SizeExpr, SizeFn, SizeOp, evaluate, symbols_of
@@ -17,7 +17,6 @@ _CODES: Final[dict[SizeFn, SizeCode]] = {
     "+": SizeCode.ADD, "*": SizeCode.MULTIPLY, "//": SizeCode.DIVIDE, "%": SizeCode.REMAINDER,
     "min": SizeCode.MIN, "max": SizeCode.MAX,
 }  # fmt: skip
-_RELATIONS = {"==": RelationCode.EQUAL, "<=": RelationCode.AT_MOST, ">=": RelationCode.AT_LEAST}
 
 
 def encode(artifact: Artifact) -> HostCode:
@@ -29,7 +28,7 @@ def encode(artifact: Artifact) -> HostCode:
     slots = [word for buffer in artifact.buffers for word in _slot(buffer, sizes)]
     reserve = _reserved(artifact.steps)
     reserved = -1 if reserve is None else sizes.kept(reserve)
-    checks = [(_RELATIONS[check.relation], sizes.of(check.lhs), sizes.of(check.rhs)) for check in artifact.checks]
+    checks = [(RELATIONS[check.relation], sizes.of(check.lhs), sizes.of(check.rhs)) for check in artifact.checks]
     dims = [sizes.of(dim) for result in artifact.results for dim in result.shape]
     arena = sizes.of(artifact.arena_bytes)
     conditions = [sizes.of(dim) for dim in artifact.conditions]
@@ -200,7 +199,9 @@ class _Steps:
             case Case(index, index_dtype, _):
                 self._branches(index, WIDTHS[index_dtype], _branches_of(step))
             case Choice():
-                raise InternalError(f"a choice between GPU kernels in a program for the CPU: {step.variants[0].label}")
+                raise InternalError(
+                    f"found a choice of variants, expected launches that threads share: {step.variants[0].label}"
+                )
             case _:
                 assert_never(step)
 

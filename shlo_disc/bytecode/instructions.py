@@ -34,6 +34,15 @@ class RelationCode(IntEnum):
     EQUAL = 0
     AT_MOST = 1
     AT_LEAST = 2
+    LESS = 3
+    GREATER = 4
+    UNEQUAL = 5
+
+
+RELATIONS = {
+    "==": RelationCode.EQUAL, "<=": RelationCode.AT_MOST, ">=": RelationCode.AT_LEAST, "<": RelationCode.LESS,
+    ">": RelationCode.GREATER, "!=": RelationCode.UNEQUAL,
+}  # fmt: skip
 
 
 class StepCode(IntEnum):

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from shlo_disc.artifact import Artifact
 from shlo_disc.bytecode.code import HostCode
 from shlo_disc.bytecode.encode import encode
-from shlo_disc.bytecode.instructions import Instruction, RelationCode, SizeCode, StepCode
+from shlo_disc.bytecode.instructions import RELATIONS, Instruction, SizeCode, StepCode
 from shlo_disc.diagnostics import one_line
 
 _FUNCTIONS = {
     SizeCode.ADD: "+", SizeCode.MULTIPLY: "*", SizeCode.DIVIDE: "//", SizeCode.REMAINDER: "%",
 }  # fmt: skip
-_RELATIONS = {RelationCode.EQUAL: "==", RelationCode.AT_MOST: "<=", RelationCode.AT_LEAST: ">="}
+_RELATIONS = {code: text for text, code in RELATIONS.items()}
 
 
 def host_text(artifact: Artifact) -> str:

@@ -18,6 +18,7 @@ from shlo_disc.bytecode.instructions import StepCode
 from shlo_disc.bytecode.listing import host_text, listing
 from shlo_disc.bytecode.verify import verify
 from shlo_disc.codec import DamagedError
+from shlo_disc.dynamic_ops.program import Relation
 from shlo_disc.host_ir import Case, Copy, HostCall, Launch, While
 from shlo_disc.options import CompileOptions
 from shlo_disc.pipeline import Request, Stopwatch, compile_text
@@ -131,11 +132,15 @@ def test_the_first_check_that_fails_is_named() -> None:
     def check(lhs: SizeExpr, relation: str, rhs: SizeExpr) -> CheckText:
         return CheckText(lhs, relation, rhs, "", (), "")
 
-    checks = (check("a", "==", "b"), check("a", "<=", 10), check("c", ">=", 2))
+    checks = (
+        check("a", "==", "b"), check("a", "<=", 10), check("c", ">=", 2), check("c", "<", 90), check("b", ">", 1),
+        check("c", "!=", 70),
+    )  # fmt: skip
+    assert {one.value for one in Relation} == {one.relation for one in checks}
     artifact = replace(of_sizes(("a",)), checks=checks, conditions=(SizeOp("+", ("c", -5)),))
-    assert [planned(artifact, raw)[0] for raw in ((3, 4, 5), (11, 11, 5), (3, 3, 1), (3, 3, 4), (3, 3, 5))] == [
-        1, 2, 3, -1, 0,
-    ]  # fmt: skip
+    wrong = ((3, 4, 5), (11, 11, 5), (3, 3, 1), (3, 3, 90), (1, 1, 5), (3, 3, 70), (3, 3, 4))
+    right = ((3, 3, 5), (10, 10, 89), (2, 2, 5))
+    assert [planned(artifact, raw)[0] for raw in (*wrong, *right)] == [1, 2, 3, 4, 5, 6, -1, 0, 0, 0]
 
 
 # --- the steps ------------------------------------------------------------------------------------------------------

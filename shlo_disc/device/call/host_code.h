@@ -45,7 +45,7 @@ struct ShloHostCode {
 namespace host_code {
 
 enum Size : int32_t { kAdd, kMultiply, kDivide, kRemainder, kMin, kMax };
-enum Relation : int32_t { kEqual, kAtMost, kAtLeast };
+enum Relation : int32_t { kEqual, kAtMost, kAtLeast, kLess, kGreater, kUnequal };
 enum Step : int32_t { kEnd, kLaunch, kGroup, kMember, kCopy, kHostCall, kJump, kJumpIfZero, kSwitch };
 enum Kind : int32_t { kArgument, kResult, kConstant, kArena, kPacked, kNull };
 
@@ -85,7 +85,14 @@ inline int64_t value_of(int32_t function, int64_t a, int64_t b) {
 }
 
 inline bool holds(int32_t relation, int64_t a, int64_t b) {
-  return relation == kEqual ? a == b : relation == kAtMost ? a <= b : a >= b;
+  switch (relation) {
+    case kEqual: return a == b;
+    case kAtMost: return a <= b;
+    case kAtLeast: return a >= b;
+    case kLess: return a < b;
+    case kGreater: return a > b;
+    default: return a != b;
+  }
 }
 
 // 0 counts as 1, so that the order of factors does not matter; a negative size counts as its magnitude. That of -2^63
