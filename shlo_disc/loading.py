@@ -26,7 +26,7 @@ from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.library import INTERFACE
 from shlo_disc.runtime.packing import at_aligned_address
 from shlo_disc.runtime.partitions import Runnable
-from shlo_disc.runtime.saved_code import MachineCode, Restorable, SavedCode, packed_form, saved_code
+from shlo_disc.runtime.saved_code import MachineCode, PartCode, Restorable, SavedCode, packed_form, saved_code
 
 _DEFAULTS = CompileOptions()
 
@@ -102,13 +102,19 @@ class _ProgramFile:
         machine, entry = self._entry(trusts=trusts)
         origin = _FileOrigin(self)
         if trusts:
-            runnable: Runnable = self.target.load_code(self._program(entry), self._code(entry), self.options)
+            runnable = self._trusted(entry)
             describe = cache(lambda: self._artifact(entry.report))
         else:
             runnable, describe = origin.built(machine), None
         if self.manifest.bound is None:
             return Compiled(runnable, self.manifest.signature, origin, describe)
         return self._bound(runnable, self.manifest.bound, origin, trusts=trusts)
+
+    def _trusted(self, entry: CodeEntry) -> Runnable:
+        try:
+            return self.target.load_code(self._program(entry), self._code(entry), self.options)
+        except codec.DamagedError as error:
+            raise self.archive.damaged(str(error)) from error
 
     def _entry(self, *, trusts: bool) -> tuple[TargetMachine, CodeEntry]:
         """The best of the machines that this one is, and the program for it."""
@@ -146,9 +152,9 @@ class _ProgramFile:
             raise self.archive.damaged(f"{member}: {error}") from error
 
     def _code(self, entry: CodeEntry) -> MachineCode:
-        return MachineCode(
-            [bytes(self.archive.read(name)) for name in entry.objects], bytes(self.archive.read(entry.runtime))
-        )
+        read, pairs = self.archive.read, zip(entry.objects, entry.hosts, strict=True)
+        parts = [PartCode(bytes(read(kernels)), bytes(read(host))) for kernels, host in pairs]
+        return MachineCode(parts, bytes(read(entry.runtime)))
 
     def _bound(self, runnable: Runnable, entry: BoundEntry, origin: _FileOrigin, *, trusts: bool) -> Bound:
         signature = self.manifest.signature

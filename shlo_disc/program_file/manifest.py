@@ -14,7 +14,7 @@ from shlo_disc.options import CompileOptions, Hints
 from shlo_disc.program_file.archive import ProgramFileError
 
 FORMAT: Final = "shlo_disc program"
-SCHEMA: Final = 1  # of the file; a reader knows those up to its own
+SCHEMA: Final = 2  # of the file; a reader knows those up to its own
 MANIFEST: Final = "manifest.json"
 _MOST_ARGUMENTS: Final = 1 << 20  # of a function
 
@@ -24,8 +24,8 @@ class CodeEntry:
     """The program for one kind of machine: names of members.
 
     `program` is the artifact without sources and report, which `report` has. `objects` are shared objects: of each part
-    of the program, in order. `runtime` is that of the thread pool. `interface`: see `runtime/library.py`. `constants`
-    has the large literals, named `<artifact>.<number>`.
+    of the program, in order; `hosts` are their host programs (none in schema 1). `runtime` is that of the thread pool.
+    `interface`: see `runtime/library.py`. `constants` has the large literals, named `<artifact>.<number>`.
     """
 
     machine: str
@@ -33,6 +33,7 @@ class CodeEntry:
     program: str
     report: str
     objects: tuple[str, ...]
+    hosts: tuple[str, ...]
     runtime: str
     constants: str
 
@@ -134,12 +135,12 @@ def read_manifest(data: bytes, file: str) -> Manifest:
                 f"{file} was written by shlo_disc {version}, in schema {schema}; this version reads schemas up to "
                 f"{SCHEMA}\n  help: install shlo_disc {version}, or save the program by this version"
             )
-        return _read(reader, version)
+        return _read(reader, version, schema)
     except (TypeError, KeyError, ValueError, RecursionError) as error:
         raise ProgramFileError(f"{file} is no whole program of shlo_disc: {MANIFEST}: {error}") from error
 
 
-def _read(reader: _JsonObject, version: str) -> Manifest:
+def _read(reader: _JsonObject, version: str, schema: int) -> Manifest:
     options, hints = reader.inner("options"), reader.inner("hints")
     signature, bound = reader.found["signature"], reader.found["bound"]
     return Manifest(
@@ -151,7 +152,7 @@ def _read(reader: _JsonObject, version: str) -> Manifest:
         reader.text("source_name"),
         _read_options(options),
         _read_hints(hints),
-        tuple([_read_code(_JsonObject(one)) for one in reader.items("code", dict)]),
+        tuple([_read_code(_JsonObject(one), schema) for one in reader.items("code", dict)]),
         None if bound is None else _read_bound(reader.inner("bound")),
         reader.mapping("digests", str),
     )
@@ -177,13 +178,18 @@ def _read_hints(reader: _JsonObject) -> Hints:
     )
 
 
-def _read_code(reader: _JsonObject) -> CodeEntry:
+def _read_code(reader: _JsonObject, schema: int) -> CodeEntry:
+    objects = tuple(reader.items("objects", str))
+    hosts = tuple(reader.items("hosts", str)) if schema > 1 else ()
+    if schema > 1 and len(hosts) != len(objects):
+        raise ValueError(f"found {len(hosts)} host programs of {len(objects)} parts")
     return CodeEntry(
         reader.text("machine"),
         reader.whole("interface"),
         reader.text("program"),
         reader.text("report"),
-        tuple(reader.items("objects", str)),
+        objects,
+        hosts,
         reader.text("runtime"),
         reader.text("constants"),
     )

@@ -115,13 +115,16 @@ def _add_code(members: _Members, machine: TargetMachine, artifact: Artifact, cod
         constants = f"{machine.name}/{_CONSTANTS}"
     members.found[constants] = data
     members.mapped.add(constants)
-    objects = tuple([f"{machine.name}/{number}.so" for number in range(len(code.parts))])
+    objects, hosts = (
+        tuple([f"{machine.name}/{number}.{end}" for number in range(len(code.parts))]) for end in ("so", "host")
+    )
     entry = CodeEntry(
-        machine.name, INTERFACE, f"{machine.name}/program", f"{machine.name}/report", objects,
+        machine.name, INTERFACE, f"{machine.name}/program", f"{machine.name}/report", objects, hosts,
         f"{machine.name}/runtime.so", constants,
     )  # fmt: skip
     members.found[entry.program], members.found[entry.report] = encode_program(small), codec.encode(Artifact, small)
-    members.found.update(zip(objects, code.parts, strict=True))
+    members.found.update(zip(objects, [part.kernels for part in code.parts], strict=True))
+    members.found.update(zip(hosts, [part.host for part in code.parts], strict=True))
     members.found[entry.runtime] = code.runtime
     return entry
 

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 
 from shlo_disc.artifact import LARGEST_SIZE, Artifact
-from shlo_disc.bytecode import HostCode, encode
+from shlo_disc.bytecode import HostCode
 from shlo_disc.diagnostics import InternalError, RuntimeShapeError
 from shlo_disc.runtime.callees import bind_on_host
 from shlo_disc.runtime.checks import broken, verify, verify_layout
@@ -87,9 +87,9 @@ class HostDriver:
 
     kind: Literal["c", "vm"] = "c"
 
-    def __init__(self, artifact: Artifact, program: LoadedProgram, runtime: Runtime) -> None:
+    def __init__(self, artifact: Artifact, program: LoadedProgram, runtime: Runtime, code: HostCode) -> None:
         self._artifact = artifact
-        self._loaded = LoadedHostCode(encode(artifact), program)
+        self._loaded = LoadedHostCode(code, program)
         self._address = ctypes.c_void_p(self._loaded.address)
         self._plan, self._run = runtime.plan_call, runtime.run_call
         self._runtime = ctypes.c_void_p(runtime.address)

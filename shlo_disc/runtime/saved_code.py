@@ -21,10 +21,18 @@ from shlo_disc.target_names import saved_code_module
 
 
 @dataclass(frozen=True, slots=True)
-class MachineCode:
-    """Shared objects: of each part of a program, in the order of `Artifact.parts`, and of the thread pool."""
+class PartCode:
+    """The kernels of a part of a program, a shared object, and its host program, bytecode."""
 
-    parts: Sequence[bytes]
+    kernels: bytes
+    host: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class MachineCode:
+    """The code of each part of a program, in the order of `Artifact.parts`, and the thread pool's shared object."""
+
+    parts: Sequence[PartCode]
     runtime: bytes
 
 
@@ -36,7 +44,10 @@ class SavedCode(Protocol):
         ...
 
     def load_code(self, artifact: Artifact, code: MachineCode, options: CompileOptions) -> Runnable:
-        """Make the code of a program ready to run. Raises `ToolchainError` if the system cannot load it."""
+        """Make the code of a program ready to run.
+
+        Raises `ToolchainError` if the system cannot load it, and `codec.DamagedError` if it is not the program's.
+        """
         ...
 
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -23,6 +24,7 @@ import pytest
 
 import shlo_disc
 from shlo_disc import ShloDiscError
+from shlo_disc.bytecode.binary import from_bytes, to_bytes
 from shlo_disc.bytecode.instructions import FORMATS, RelationCode, SizeCode, StepCode
 from shlo_disc.device import headers
 from shlo_disc.program_file.archive import PAGE, Archive, write_archive
@@ -60,7 +62,7 @@ def test_the_file_is_a_zip_of_text_code_and_tensors() -> None:
     assert (manifest["format"], manifest["schema"]) == ("shlo_disc program", SCHEMA)
     assert shlo_disc.parse(found["program.mlir"].decode())
     (code,) = manifest["code"]
-    named = {code["program"], code["report"], code["runtime"], code["constants"], *code["objects"]}
+    named = {code["program"], code["report"], code["runtime"], code["constants"], *code["objects"], *code["hosts"]}
     assert named | {MANIFEST, "program.mlir"} == set(found)
     assert set(manifest["digests"]) == set(found) - {MANIFEST}
     assert all(found[name].startswith(b"\x7fELF") for name in (*code["objects"], code["runtime"]))
@@ -157,7 +159,10 @@ def test_members_that_do_not_belong_together_are_refused() -> None:
 
 MANIFESTS: list[tuple[Any, str]] = [
     ({"format": "x"}, "is no program of shlo_disc"),
-    ({"schema": SCHEMA + 1, "version": "7.1"}, "written by shlo_disc 7.1, in schema 2; this version reads schemas up"),
+    (
+        {"schema": SCHEMA + 1, "version": "7.1"},
+        f"written by shlo_disc 7.1, in schema {SCHEMA + 1}; this",
+    ),
     ({"schema": "1"}, "found schema = '1', expected a int"),
     ({"code": [1]}, "found code"),
     ({"code": []}, "found a program with code for no machine"),
@@ -246,6 +251,48 @@ def test_packed_operands_of_another_size_or_form_are_refused() -> None:
         shlo_disc.load(data, code="verify", options=FAST)
 
 
+def test_a_host_program_is_the_one_of_its_program() -> None:
+    found = members(saved("control"))
+    manifest = json.loads(found[MANIFEST])
+    (name,) = manifest["code"][0]["hosts"]
+    code = from_bytes(found[name])
+    others = {
+        "of another": members(saved("literals"))[name],
+        "without a kernel": to_bytes(replace(code, names=("no_kernel", *code.names[1:]))),
+        "cut": found[name][:-1],
+        "of one argument more": to_bytes(replace(code, arguments=code.arguments + 1)),
+        "with a host call": to_bytes(replace(code, host_calls=1)),
+        "without checks": to_bytes(replace(code, checks=code.checks[3:])),
+    }
+    for what, changed in others.items():
+        manifest["digests"][name] = hashlib.sha256(changed).hexdigest()
+        data = {**found, name: changed, MANIFEST: json.dumps(manifest).encode()}
+        with pytest.raises(ShloDiscError, match="<bytes>.*host program: "):
+            pytest.fail(f"{what}: {shlo_disc.load(repacked(data))}")
+    manifest["code"][0]["hosts"] = []
+    with pytest.raises(ShloDiscError, match="found 0 host programs of 1 parts"):
+        shlo_disc.load(repacked({**found, MANIFEST: json.dumps(manifest).encode()}))
+
+
+SCHEMAS = Path(__file__).parent / "schemas"
+
+
+@pytest.mark.parametrize("schema", range(1, SCHEMA + 1))
+def test_files_of_every_schema_are_read(schema: int) -> None:
+    """Machine code of another interface is not run; the text in the file is compiled instead."""
+    path = SCHEMAS / f"{schema}.shlo"
+    manifest = json.loads(members(path.read_bytes())[MANIFEST])
+    assert manifest["schema"] == schema
+    if manifest["code"][0]["interface"] != INTERFACE:
+        with pytest.raises(ShloDiscError, match=f"expected interface {INTERFACE}"):
+            shlo_disc.load(path, code="trust")
+    x, w, c = np.arange(12, dtype=np.float32).reshape(4, 3) / 7, BIG[:3, :2].copy(), np.float32([1, -2])
+    run: Any = shlo_disc.load(path, code="verify" if manifest["code"][0]["interface"] != INTERFACE else "trust")
+    found = run({"w": w, "c": c}, x)
+    np.testing.assert_allclose(found["y"], np.tanh(x @ w) + c, rtol=1e-5)
+    np.testing.assert_allclose(found["n"], x.sum(), rtol=1e-5)
+
+
 def test_a_library_is_not_taken_for_an_earlier_one_at_its_descriptor() -> None:
     """The system's loader knows libraries by their paths, for as long as they are loaded."""
     x = BIG.T[:, :96].copy()
@@ -285,6 +332,7 @@ import sys
 sys.modules.update(dict.fromkeys(["jax", "jaxlib", "sympy", "scipy", "cupy"]))  # importing one of these fails
 import numpy as np
 import shlo_disc
+from shlo_disc.bytecode.binary import from_bytes, to_bytes
 from shlo_disc.bytecode.instructions import FORMATS, RelationCode, SizeCode, StepCode
 run = shlo_disc.load(sys.argv[1])
 x = np.ones((3, 96), np.float32)

@@ -9,6 +9,8 @@ from dataclasses import replace
 from functools import partial
 
 from shlo_disc.artifact import Artifact
+from shlo_disc.bytecode import encode
+from shlo_disc.bytecode.binary import to_bytes
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.building.build import Builder
 from shlo_disc.runtime.building.cache import open_cache
@@ -18,7 +20,7 @@ from shlo_disc.runtime.cpu.executable import CpuExecutable, assemble
 from shlo_disc.runtime.cpu.saved_code import XLA_HANDLER
 from shlo_disc.runtime.dispatch import Log
 from shlo_disc.runtime.library import open_program
-from shlo_disc.runtime.saved_code import MachineCode
+from shlo_disc.runtime.saved_code import MachineCode, PartCode
 from shlo_disc.runtime.threads import available_threads
 
 
@@ -56,5 +58,5 @@ def compile_code(artifact: Artifact, options: CompileOptions, machine: TargetMac
     cache = open_cache(options.cache_dir)
     with ThreadPoolExecutor(available_threads()) as pool:
         builder = Builder(compiler, options.optimize, cache, pool)
-        parts = tuple([cache.body(builder.program(part)) for part in artifact.parts])
-        return MachineCode(parts, cache.body(builder.runtime()))
+        parts = [PartCode(cache.body(builder.program(part)), to_bytes(encode(part))) for part in artifact.parts]
+        return MachineCode(tuple(parts), cache.body(builder.runtime()))

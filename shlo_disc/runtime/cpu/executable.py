@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from shlo_disc.artifact import Argument, Artifact
+from shlo_disc.bytecode import HostCode, encode
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.arguments import check_sizes, conform, conform_each, conform_one
@@ -345,11 +346,16 @@ def assemble(
     runtime: Callable[[], Path | str],
     options: CompileOptions,
     log: Log | None = None,
+    host: HostCode | None = None,
 ) -> CpuExecutable:
-    """Make loaded code ready to run. `runtime` is the thread pool's library, for the first program of this process."""
+    """Make loaded code ready to run. `runtime` is the thread pool's library, for the first program of this process.
+
+    `host` is the host program, if it is known already.
+    """
     bind_lapack(artifact, program)
     pool = open_runtime(runtime, options.threads or default_threads())
-    driver = (Vm if options.driver == "vm" else HostDriver)(artifact, program, pool)
+    is_vm = options.driver == "vm"
+    driver = Vm(artifact, program, pool) if is_vm else HostDriver(artifact, program, pool, host or encode(artifact))
     traced = driver if log is None else TracingDriver(artifact, driver, log)
     executable = CpuExecutable(artifact, program, pool, traced)
     executable.log = log

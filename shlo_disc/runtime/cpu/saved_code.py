@@ -11,6 +11,7 @@ from shlo_disc.artifact import Artifact
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.cpu.executable import CpuExecutable, assemble
 from shlo_disc.runtime.dispatch import Log
+from shlo_disc.runtime.host_code import host_code_of
 from shlo_disc.runtime.library import code_in_memory, code_path, load_program
 from shlo_disc.runtime.partitions import Runnable, load
 from shlo_disc.runtime.saved_code import MachineCode
@@ -29,14 +30,19 @@ def compile_code(artifact: Artifact, options: CompileOptions, machine: TargetMac
 
 
 def load_code(artifact: Artifact, code: MachineCode, options: CompileOptions) -> Runnable:
-    """Make the code of a program ready to run. Raises `ToolchainError` if the system cannot load it."""
+    """Make the code of a program ready to run.
+
+    Raises `ToolchainError` if the system cannot load it, and `codec.DamagedError` if it is not the program's.
+    """
     log = Log() if options.trace_selection else None
-    objects = iter(code.parts)
+    parts = iter(code.parts)
 
     def loaded(part: Artifact) -> CpuExecutable:
         started = time.perf_counter()
-        program = load_program(next(objects), part.name)
-        executable = assemble(part, program, partial(_path, code.runtime), options, log)
+        found = next(parts)
+        host = host_code_of(part, found.host)
+        program = load_program(found.kernels, part.name)
+        executable = assemble(part, program, partial(_path, code.runtime), options, log, host)
         executable.xla_handlers = partial(_xla_handlers, options)
         executable.seconds = {"load": time.perf_counter() - started}
         return executable
