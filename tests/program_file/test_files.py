@@ -267,7 +267,7 @@ def test_a_host_program_is_the_one_of_its_program() -> None:
     for what, changed in others.items():
         manifest["digests"][name] = hashlib.sha256(changed).hexdigest()
         data = {**found, name: changed, MANIFEST: json.dumps(manifest).encode()}
-        with pytest.raises(ShloDiscError, match="<bytes>.*host program: "):
+        with pytest.raises(ShloDiscError, match=r"<bytes>.*host program: "):
             pytest.fail(f"{what}: {shlo_disc.load(repacked(data))}")
     manifest["code"][0]["hosts"] = []
     with pytest.raises(ShloDiscError, match="found 0 host programs of 1 parts"):
@@ -286,7 +286,8 @@ def test_files_of_every_schema_are_read(schema: int) -> None:
     if manifest["code"][0]["interface"] != INTERFACE:
         with pytest.raises(ShloDiscError, match=f"expected interface {INTERFACE}"):
             shlo_disc.load(path, code="trust")
-    x, w, c = np.arange(12, dtype=np.float32).reshape(4, 3) / 7, BIG[:3, :2].copy(), np.float32([1, -2])
+    x, w = np.arange(12, dtype=np.float32).reshape(4, 3) / 7, BIG[:3, :2].copy()
+    c = np.array([1, -2], np.float32)
     run: Any = shlo_disc.load(path, code="verify" if manifest["code"][0]["interface"] != INTERFACE else "trust")
     found = run({"w": w, "c": c}, x)
     np.testing.assert_allclose(found["y"], np.tanh(x @ w) + c, rtol=1e-5)
