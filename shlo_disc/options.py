@@ -16,7 +16,7 @@ class CompileOptions:
     """Options of a compilation. Every field has a default that is right for most programs.
 
     Attributes:
-        driver: "c", the generated host program, or "vm", which runs the same program step by step.
+        driver: "c" runs the host program in C, "vm" step by step in Python.
         compiler: a path, or "clang", "gcc" or "zig"; None takes the best one there is.
         optimize: the compiler's -O level, 0 to 3.
         threads: the number for a call; None takes `$OMP_NUM_THREADS`, else all cores this process may use

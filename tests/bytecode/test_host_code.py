@@ -9,9 +9,10 @@ from functools import cache
 from random import Random
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
-from shlo_disc.artifact import Artifact, CheckText, Result
+from shlo_disc.artifact import Argument, Artifact, CheckText, Result
 from shlo_disc.bytecode import HostCode, encode
 from shlo_disc.bytecode.binary import SECTIONS, from_bytes, to_bytes
 from shlo_disc.bytecode.instructions import StepCode
@@ -19,7 +20,7 @@ from shlo_disc.bytecode.listing import host_text, listing
 from shlo_disc.bytecode.verify import verify
 from shlo_disc.codec import DamagedError
 from shlo_disc.dynamic_ops.program import Relation
-from shlo_disc.host_ir import Case, Copy, HostCall, Launch, While
+from shlo_disc.host_ir import Buffer, Case, Copy, HostCall, Launch, While
 from shlo_disc.options import CompileOptions
 from shlo_disc.pipeline import Request, Stopwatch, compile_text
 from shlo_disc.runtime.cpu.build import build
@@ -30,6 +31,7 @@ from shlo_disc.runtime.library import LoadedProgram, words
 from shlo_disc.size_expr import SizeExpr, SizeOp, evaluate, number
 from tests.conftest import SEED
 from tests.runtime.sample import LOOP, SAMPLE
+from tests.size_text import parsed
 
 NAMES = ("a", "b", "c")
 LEAST, LARGEST = -(2**63), 2**63 - 1
@@ -176,6 +178,33 @@ def test_control_flow_becomes_jumps() -> None:
     ]  # fmt: skip
 
 
+BRANCHES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+
+
+@pytest.mark.parametrize("kind", BRANCHES)
+def test_branches_read_integers_of_every_type(kind: str) -> None:
+    """Out of range takes the last branch; a boolean has two."""
+    count = 2 if kind == "bool" else 3
+    arguments = (Argument("index", kind, ()), *(Argument(f"x{k}", "float32", ("n",)) for k in range(count)))
+    buffers = [
+        Buffer("argument", k, 0, parsed("n * 4") if k else np.dtype(kind).itemsize, one.name, one.dtype, one.shape)
+        for k, one in enumerate(arguments)
+    ]
+    branches = tuple([(Copy(k + 1, count + 1),) for k in range(count)])
+    artifact = replace(
+        SAMPLE, arguments=arguments, results=(Result("float32", ("n",)),), symbols=("n",), raw=((1, 0),),
+        definitions=(), checks=(), constants=(), arena_bytes=0, steps=(Case(0, kind, branches),), kernels=(),
+        buffers=(*buffers, Buffer("result", 0, 0, parsed("n * 4"), "y", "float32", ("n",))),
+    )  # fmt: skip
+    run = build(artifact, CompileOptions(optimize=0, threads=1))
+    arrays = [np.full(3, k, np.float32) for k in range(count)]
+    info = None if kind == "bool" else np.iinfo(kind)
+    values = (0, 1) if info is None else (0, 1, 2, 3, 100, 256, 1 << 16, 1 << 32, -1, int(info.min), int(info.max))
+    for value in values if info is None else (one for one in values if info.min <= one <= info.max):
+        (found,) = run((np.array(value, kind), *arrays))
+        assert set(found) == {value if 0 <= value < count - 1 else count - 1}, value
+
+
 def test_the_listing_shows_every_instruction_and_kernel() -> None:
     for artifact in (SAMPLE, LOOP, *map(compiled, PROGRAM_TEXTS)):
         code = encode(artifact)
@@ -217,6 +246,17 @@ def test_changed_bytes_are_refused_or_stay_within_the_program(which: int) -> Non
             continue
         assert_within(code)
     assert refused > 200
+    code = from_bytes(data)
+    for _ in range(600):
+        name = random.choice([one for one in SECTIONS if len(getattr(code, one))])
+        section: array[int] = array(SECTIONS[name], getattr(code, name))
+        section[random.randrange(len(section))] = random.choice((-2, -1, 0, 1, 2, 3, random.randrange(60)))
+        changes: dict[str, Any] = {name: section}
+        try:
+            assert_within(from_bytes(to_bytes(replace(code, **changes))))
+        except DamagedError:
+            refused += 1
+    assert refused > 300
     for length in (*range(0, 260, 7), len(data) - 1):
         with pytest.raises(DamagedError):
             from_bytes(data[:length])

@@ -130,6 +130,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "jit_arguments": ("tests/jit/test_arguments.py", "tests/jit/test_refusals.py"),
     "ends": ("tests/kernels/test_ends_of_reductions.py",),
     "program_files": ("tests/program_file",),
+    "host_code": ("tests/bytecode", "tests/runtime/test_packing.py"),
     "jit_callbacks": ("tests/jit/test_callbacks.py",),
     "jit_generalized": ("tests/jit/test_generalized.py",),
     "jit_traces": ("tests/jit/test_transforms.py",),

@@ -22,7 +22,7 @@ from shlo_disc.size_expr import evaluate
 
 
 class Vm:
-    """Executes `Artifact.steps`: the same kernels and results as the generated host program."""
+    """Executes `Artifact.steps`: the same kernels and results as the interpreter in C."""
 
     kind: Literal["c", "vm"] = "vm"
     entry_point: NativeProgram | None = None
