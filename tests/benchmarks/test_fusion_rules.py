@@ -181,6 +181,7 @@ def test_results_are_right(rules: str) -> None:
             np.testing.assert_allclose(ours, wanted, rtol=2e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_results_of_random_programs_are_right() -> None:
     """Both planners against the interpreter, on other programs for each `SHLO_DISC_SEED`."""
 

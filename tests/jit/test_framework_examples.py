@@ -20,7 +20,11 @@ EXAMPLES = {
 }
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+LONG = ("graph_network", "molecular_dynamics")
+NAMES = [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in EXAMPLES]
+
+
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.filterwarnings("default")  # of the libraries
 def test_examples_of_frameworks(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     package = EXAMPLES[name]
