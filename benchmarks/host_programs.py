@@ -74,6 +74,10 @@ def _without_kernels(folder: Path) -> _NoKernels:
     return _NoKernels(found.path, found.handle)
 
 
+def _add_one(x: Any) -> Any:
+    return x + 1
+
+
 def _chain(x: Any) -> Any:
     for _ in range(40):
         x = jnp.roll(jax.lax.sort(x), 1)
@@ -84,7 +88,7 @@ def programs() -> Iterator[tuple[str, Artifact, tuple[Any, ...]]]:
     """Programs without loops, and arguments of a call."""
     (n,) = jax.export.symbolic_shape("n")
     small = jax.ShapeDtypeStruct((n,), np.float32)
-    for name, function in (("x + 1", lambda x: x + 1), ("80 small launches", _chain)):
+    for name, function in (("x + 1", _add_one), ("80 small launches", _chain)):
         exported = jax.export.export(jax.jit(function))(small)
         yield name, _compiled(str(exported.mlir_module())), (np.ones(2, np.float32),)
     for name in ("W1", "W3"):

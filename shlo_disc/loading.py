@@ -178,7 +178,7 @@ class _ProgramFile:
         """The bound arguments: arrays on the bytes of the file."""
         shapes = {int(number): shape for number, shape in entry.shapes.items()}
         arrays, packed = dict[int, Any](), dict[int, Any]()
-        for name, data in read_tensors(self.archive.read(entry.member)).items():
+        for name, (_, _, data) in read_tensors(self.archive.read(entry.member)).items():
             kind, _, number = name.partition(".")
             k = int(number)
             if kind == "argument":

@@ -15,7 +15,7 @@ def command_line() -> argparse.ArgumentParser:
         prog="python -m shlo_disc",
         description="Look at StableHLO programs. Exit codes: 0 fine, 1 a program is refused, 2 a file cannot be read.",
     )
-    names = "print|verify|ops|report|check|fuzz|tune|warm"
+    names = "print|verify|ops|report|check|fuzz|tune|warm|run|bench|explain|cache"
     commands = parser.add_subparsers(dest="command", required=True, metavar=names)
     printing = commands.add_parser("print", help="parse programs and print them as MLIR does")
     printing.add_argument("--generic", action="store_true", help="every op in generic form")
@@ -38,9 +38,34 @@ def command_line() -> argparse.ArgumentParser:
     )
     warming = commands.add_parser("warm", help="precompile the runtime library")
     warming.add_argument("--compiler", metavar="NAME", help="a path, clang, gcc or zig (default: as compile takes it)")
+    about = {
+        "run": "call a program, with arrays of a file or random ones",
+        "bench": "time calls of a program",
+        "explain": "say how a program was compiled",
+    }
+    for name, text in about.items():
+        _add_options_of_calls(name, commands.add_parser(name, help=text))
+    caching = commands.add_parser("cache", help="look at the cache on disk, and clean it up")
+    caching.add_argument("action", choices=("path", "ls", "prune", "verify"), help="verify removes damaged entries")
+    caching.add_argument("--limit", metavar="SIZE", help="of prune: what may stay, such as 500MB (default: the bound)")
+    caching.add_argument("--json", action="store_true", help="for other programs to read")
     for command in (printing, verifying, tabulating, reporting):
         command.add_argument("files", nargs="+", metavar="FILE", help="text or MLIR bytecode; - is the standard input")
     return parser
+
+
+def _add_options_of_calls(name: str, parser: argparse.ArgumentParser) -> None:
+    file = "a program that `save` wrote, StableHLO text, MLIR bytecode or a serialized jax.export"
+    parser.add_argument("file", metavar="FILE", help=file)
+    if name == "explain":
+        parser.add_argument("topic", nargs="?", metavar="TOPIC", help="fusion, facts, ... (default: all)")
+        return
+    parser.add_argument("--inputs", type=Path, metavar="ARRAYS", help=".npz, .npy or .safetensors")
+    parser.add_argument("--sizes", default="", metavar='"b=8,s=3"', help="of random inputs (default: 4 each)")
+    parser.add_argument("--seed", type=int, default=0, help="of random inputs (default: 0)")
+    parser.add_argument("--json", action="store_true", help="for other programs to read")
+    if name == "run":
+        parser.add_argument("-o", "--output", type=Path, metavar="ARRAYS", help="write the results there")
 
 
 def _add_options_of_check(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""`python -m shlo_disc print|verify|ops|report|check FILE…`, `fuzz`, `tune` and `warm`.
+"""`python -m shlo_disc print|verify|ops|report|check|run|bench|explain FILE…`, `fuzz`, `tune`, `warm` and `cache`.
 
 Exit codes: 0 if all is well, 1 if a program is refused, 2 if the command or a file cannot be read.
 """
@@ -26,6 +26,10 @@ _RUN: Mapping[str, tuple[str, str]] = {
     "fuzz": ("check", "run_fuzz"),
     "tune": ("tune", "run_tune"),
     "warm": ("warm", "run_warm"),
+    "run": ("run", "run_run"),
+    "bench": ("run", "run_bench"),
+    "explain": ("run", "run_explain"),
+    "cache": ("cache", "run_cache"),
 }
 
 

@@ -28,13 +28,13 @@ def without_constants(artifact: Artifact) -> tuple[Artifact, Mapping[str, Stored
     return change_artifacts(artifact, emptied), found
 
 
-def with_constants(artifact: Artifact, found: Mapping[str, memoryview]) -> Artifact:
+def with_constants(artifact: Artifact, found: Mapping[str, StoredTensor]) -> Artifact:
     """The artifact with the bytes of its literals. Raises `KeyError` if one is missing."""
     numbers = count()
 
     def filled(one: Artifact) -> Artifact:
         number = next(numbers)
-        data = [cast("bytes", found[f"{number}.{k}"]) for k in range(len(one.constants))]  # it is only read
+        data = [cast("bytes", found[f"{number}.{k}"].data) for k in range(len(one.constants))]  # it is only read
         return replace(one, constants=tuple([replace(x, data=d) for x, d in zip(one.constants, data, strict=True)]))
 
     return change_artifacts(artifact, filled)

@@ -20,6 +20,9 @@ _NAMES: Mapping[str, str] = {
 }  # fmt: skip
 
 
+_DTYPES = {kind: dtype for dtype, kind in _NAMES.items()}
+
+
 class StoredTensor(NamedTuple):
     """An array: the name of its element type (NumPy's), its shape, and its bytes (row-major, little-endian)."""
 
@@ -48,8 +51,11 @@ def write_tensors(tensors: Mapping[str, StoredTensor]) -> bytes:
     return b"".join([len(text).to_bytes(8, "little"), text, *pieces])
 
 
-def read_tensors(data: memoryview | bytes) -> Mapping[str, memoryview]:
-    """The bytes of the arrays in a file, by name. Raises `ValueError` if they are not all within it."""
+def read_tensors(data: memoryview | bytes) -> Mapping[str, StoredTensor]:
+    """The arrays in a file, by name; their bytes are those of `data`.
+
+    Raises `ValueError` if they are not all within it, or have an element type that is not known.
+    """
     whole = memoryview(data)
     length = int.from_bytes(whole[:8], "little")
     if not 8 + length <= len(whole):
@@ -57,15 +63,32 @@ def read_tensors(data: memoryview | bytes) -> Mapping[str, memoryview]:
     header = json.loads(bytes(whole[8 : 8 + length]))
     if not isinstance(header, dict):
         raise ValueError("found no object of arrays")  # noqa: TRY004 - the file is wrong, not a caller
-    body, found = whole[8 + length :], dict[str, memoryview]()
-    for name, one in cast("dict[str, Any]", header).items():
+    body, found = whole[8 + length :], dict[str, StoredTensor]()
+    arrays = cast("dict[str, Any]", header)
+    others = arrays.get("__metadata__", {})
+    if not isinstance(others, dict):
+        raise ValueError("found no object as __metadata__")  # noqa: TRY004 - the file is wrong, not a caller
+    for name, one in arrays.items():
         if name == "__metadata__" or name.startswith(_PADDING):
             continue
         match one:
-            case {"shape": [*shape], "data_offsets": [int(begin), int(end)]} if 0 <= begin <= end <= len(body):
+            case {"dtype": kind, "shape": [*shape], "data_offsets": [int(begin), int(end)]} if (
+                kind in _DTYPES and 0 <= begin <= end <= len(body)
+            ):
                 if not all(isinstance(size, int) and size >= 0 for size in shape) or math.prod(shape) > end - begin:
                     raise ValueError(f"found shape {shape} for {name} of {end - begin} bytes")
-                found[name] = body[begin:end]
+                found[name] = _tensor(_DTYPES[kind], shape, body[begin:end], cast("dict[str, Any]", others).get(name))
             case _:
                 raise ValueError(f"found no place of {name} within {len(body)} bytes")
     return found
+
+
+def _tensor(dtype: str, shape: list[int], data: memoryview, other: object) -> StoredTensor:
+    """An array; `other` is the type and shape of one whose type the format does not have, such as `int4[3, 2]`."""
+    if other is None:
+        return StoredTensor(dtype, tuple(shape), data)
+    name, _, sizes = str(other).partition("[")
+    try:
+        return StoredTensor(name, tuple(json.loads(f"[{sizes}")), data)
+    except (ValueError, TypeError):
+        raise ValueError(f"found the type {other!r} of an array") from None

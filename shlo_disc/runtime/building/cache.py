@@ -41,13 +41,15 @@ _FORMAT = "shlo_disc cache 2"
 _LIMIT = 2 << 30  # bytes
 _PROBE = 1 << 20  # bytes that a folder must have room for, if a compiler failed there
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_HOME = "set HOME or XDG_CACHE_HOME to a folder that is there"
+_HOME = "set HOME, XDG_CACHE_HOME or SHLO_DISC_CACHE to a folder that is there"
 
 PACKAGE = Path(__file__).resolve().parents[2]
 
 
 def default_root() -> Path:
-    """`$XDG_CACHE_HOME/shlo_disc`, or `~/.cache/shlo_disc`."""
+    """`$SHLO_DISC_CACHE`, else `$XDG_CACHE_HOME/shlo_disc`, else `~/.cache/shlo_disc`."""
+    if own := os.environ.get("SHLO_DISC_CACHE"):
+        return Path(own)
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "shlo_disc")
 
 

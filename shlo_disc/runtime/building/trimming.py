@@ -21,17 +21,12 @@ def trim(root: Path, limit: int) -> int:
     Other processes may remove the same ones. Returns how many bytes may be stored before the next trim.
     """
     entries = list[tuple[float, int, str]]()
-    for kind in _folders(root):
-        if kind.name == "work":
-            continue
-        for half in _folders(kind.path):
-            for entry in _listed(half.path):
-                with suppress(OSError):
-                    stat = entry.stat(follow_symlinks=False)
-                    if entry.name.startswith(NEW_FILE) and _is_abandoned(stat):
-                        Path(entry.path).unlink()
-                    else:
-                        entries.append((stat.st_mtime, stat.st_size, entry.path))
+    for _, _, entry, found in entries_in(root):
+        if entry.name.startswith(NEW_FILE) and _is_abandoned(found):
+            with suppress(OSError):
+                Path(entry.path).unlink()
+        else:
+            entries.append((found.st_mtime, found.st_size, entry.path))
     total = sum(size for _, size, _ in entries)
     if total > limit:
         for _, size, path in sorted(entries):
@@ -45,6 +40,17 @@ def trim(root: Path, limit: int) -> int:
             if _is_abandoned(left.stat(follow_symlinks=False)):
                 shutil.rmtree(left.path, ignore_errors=True)
     return max(limit - total, limit // 16)
+
+
+def entries_in(root: Path) -> Iterator[tuple[str, str, os.DirEntry[str], os.stat_result]]:
+    """The files of all entries: the kind, the beginning of the key, the file, and what the system knows of it."""
+    for kind in _folders(root):
+        if kind.name == "work":
+            continue
+        for half in _folders(kind.path):
+            for entry in _listed(half.path):
+                with suppress(OSError):
+                    yield kind.name, half.name, entry, entry.stat(follow_symlinks=False)
 
 
 def _is_abandoned(stat: os.stat_result) -> bool:
