@@ -1,16 +1,19 @@
-"""The loaded kernels of a program, by the width of their indices."""
+"""The loaded kernels of a program, by the width of their indices, and the choices among their variants."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.runtime.cuda.device import Device, IndexType, LoadedKernel
 from shlo_disc.runtime.cuda.driver import function_pointers, has_products, kernel_names
 from shlo_disc.runtime.cuda.launch_table import Chooser, LaunchTable
+from shlo_disc.runtime.cuda.plans import GpuPlan
 from shlo_disc.runtime.library import Pointers
+
+_ALIGNED = 16  # bytes that one vectorized access moves
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,14 @@ class KernelSets:
                 found = self._sets.get(index) or self._load(index)
                 self._sets[index] = found
         return found
+
+    def chosen(self, plan: GpuPlan, addresses: Iterable[int]) -> tuple[int, ...]:
+        """The variant of every choice, by number, where the arguments have these addresses."""
+        misaligned = frozenset(k for k, address in enumerate(addresses) if address % _ALIGNED)
+        if (choices := plan.choices.get(misaligned)) is None:
+            symbols = plan.sizes.symbols[: len(self._artifact.symbols)]
+            choices = plan.choices[misaligned] = self.of(plan.index).table.choose(symbols, misaligned)
+        return choices
 
     def _load(self, index: IndexType) -> KernelSet:
         artifact, device = self._artifact, self._device

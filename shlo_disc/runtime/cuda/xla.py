@@ -55,15 +55,15 @@ class GpuXlaProgram:
         return self._known.handlers(interface)
 
     def result_shapes(self, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
-        return self._executable.planned(shapes).sizes.shapes
+        return self._executable.plans.of_shapes(shapes).sizes.shapes
 
     def at(self, shapes: Sequence[Shape]) -> SizedProgram:
         executable, native = self._executable, self._known
-        plan, held = executable.planned(shapes), executable.held
+        plan, held = executable.plans.of_shapes(shapes), executable.arguments.held
         arguments = range(len(executable.artifact.arguments))
         # Whether the arguments of a call are aligned is known when XLA makes it: there are choices for both cases.
-        aligned = executable.chosen(plan, [held[k].pointer if k in held else 0 for k in arguments])
-        anywhere = executable.chosen(plan, [held[k].pointer if k in held else 1 for k in arguments])
+        aligned = executable.kernels.chosen(plan, [held[k].pointer if k in held else 0 for k in arguments])
+        anywhere = executable.kernels.chosen(plan, [held[k].pointer if k in held else 1 for k in arguments])
         kernels, driver = executable.kernels.of(plan.index), executable.device.xla_driver()
         commands = (c_char_p * len(native.commands))(*[label.encode() for label in native.commands])
         program = _CudaProgram(

@@ -226,7 +226,7 @@ def test_bound_arrays_are_not_looked_at_by_calls(graphs: bool, options: CompileO
     device.import_array = lambda array: (imported.append(array), take(array))[1]  # type: ignore[method-assign]
     for _ in range(5):
         for whole in wholes:
-            ((number, held),) = whole.held.items()
+            ((number, held),) = whole.arguments.held.items()
             (size,), other = held.shape, y[: held.shape[0]]
             array = np.asarray(held.owner)
             pair = (array, other) if number == 0 else (other, array)
