@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from shlo_disc.jit.derived_at_sizes import batched, linearized, transposed
 from shlo_disc.jit.jax_modules import jax_module
 from shlo_disc.jit.program import TracedProgram
 from shlo_disc.runtime.xla.primitive import call_in_trace, result_types, vary_alike
@@ -64,7 +65,7 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, program: TracedProg
         return type(tangent) is ad.Zero or jax.typeof(tangent).dtype == jax.dtypes.float0
 
     mask = tuple([not is_zero(one) for one in tangents])
-    parts = program.linearized(mask, _shapes(primals))
+    parts = linearized(program, mask, _shapes(primals))
     count = len(program.trace.results)
     found = _call_derived(parts.forward, primals, program, primals)
     results, more = found[:count], found[count:]
@@ -85,8 +86,8 @@ def _transpose(cotangents: Sequence[Any], *arrays: Any, program: TracedProgram) 
     constants = [one for one, is_linear in zip(arrays, linear, strict=True) if not is_linear]
     received = [one for one, is_given in zip(cotangents, given, strict=True) if is_given]
     avals = [one.aval if is_linear else one for one, is_linear in zip(arrays, linear, strict=True)]
-    transposed = program.transposed(linear, given, _shapes(avals))
-    found = iter(_call_derived(transposed, [*constants, *received], program, avals))
+    derived = transposed(program, linear, given, _shapes(avals))
+    found = iter(_call_derived(derived, [*constants, *received], program, avals))
     return [next(found) if is_linear else None for is_linear in linear]
 
 
@@ -99,7 +100,7 @@ def _batch(arrays: Sequence[Any], axes: Sequence[Any], *, program: TracedProgram
     ]
     shapes = [shape[1:] if is_batched else shape for shape, is_batched in zip(_shapes(moved), mask, strict=True)]
     size = next(x.shape[0] for x, is_batched in zip(moved, mask, strict=True) if is_batched)
-    found = call(program.batched(mask, size, shapes), moved)  # the batched arguments have all sizes of the others
+    found = call(batched(program, mask, size, shapes), moved)  # the batched arguments have all sizes of the others
     return found, [0] * len(found)
 
 
