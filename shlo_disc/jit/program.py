@@ -51,7 +51,7 @@ class DerivedPrograms:
             return self._made[key]
 
     def attempt(self, key: object, make: Callable[[], Any]) -> Any | Exception:
-        """What is derived by a key, or why it cannot be."""
+        """What is derived by a key, or why it cannot be: `once` still makes it, or raises that."""
 
         def made() -> Any | Exception:
             try:
@@ -59,7 +59,7 @@ class DerivedPrograms:
             except Exception as error:  # noqa: BLE001  rules of derivatives may raise anything
                 return error.with_traceback(None)
 
-        return self.once(key, made)
+        return self.once(("attempt", key), made)
 
     def chosen(self, key: object, sizes: Sizes, choose: Callable[[], Any]) -> Any:
         """Which of those that are derived by a key serves calls at these sizes; the last few thousand are kept."""

@@ -56,6 +56,19 @@ def test_a_users_exception_is_raised_unchanged() -> None:
         jit(lambda x, y: x + y)(X, X[:, :2])
 
 
+@pytest.mark.parametrize("x", [X, np.float32(2)], ids=["any size", "no sizes"])
+def test_what_jax_cannot_transpose_raises_its_error(x: Any) -> None:
+    def function(x: Any) -> Any:
+        limit = (x * 0).sum() + 3  # a number that JAX does not know
+        return jax.lax.while_loop(lambda s: s[0] < limit, lambda s: (s[0] + 1, jnp.sin(s[1])), (0.0, x))[1].sum()
+
+    run = jit(function)
+    np.testing.assert_allclose(jax.jvp(run, (x,), (x,)), jax.jvp(function, (x,), (x,)), rtol=1e-5)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="Reverse-mode differentiation does not work for"):
+            jax.grad(run)(x)
+
+
 def test_wrong_ranks_and_declarations() -> None:
     run = jit(lambda x: x, shapes="b s")
     with pytest.raises(ArgumentTypeError, match="x: found rank 1, expected 2: 'b s'"):
