@@ -17,7 +17,7 @@ from shlo_disc.kernels.split_reduction import Grain, split_reduction
 from shlo_disc.lower_cpu import rows
 from shlo_disc.lower_cpu.rows import RowPrinter
 from shlo_disc.lower_cpu.spelling import VectorSpelling
-from shlo_disc.lower_cpu.stage_text import STRIP
+from shlo_disc.lower_cpu.stages.vector_loops import STRIP
 from shlo_disc.lower_cpu.templates import SIZES, KernelBody, signature, union
 
 GRAIN = Grain(points=1 << 14, results=STRIP)

@@ -20,7 +20,7 @@ from shlo_disc.kernels.kernel import Axis, Param, RowKernel
 from shlo_disc.lower_cpu import rows
 from shlo_disc.lower_cpu.rows import RowPrinter
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
-from shlo_disc.lower_cpu.stage_loops import decode
+from shlo_disc.lower_cpu.stages.loops import decode
 from shlo_disc.lower_cpu.templates import SIZES, KernelBody, signature, union
 from shlo_disc.lower_cpu.vectorize import can_vectorize
 

@@ -17,8 +17,9 @@ from shlo_disc.kernels.simplify_kernel import stage_formulas
 from shlo_disc.lower_cpu.pipeline_schedule import copies
 from shlo_disc.lower_cpu.software_pipelining import GROUP, PipelinedRows, can_pipeline
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
-from shlo_disc.lower_cpu.stage_loops import Ranges, RowContext, decode
-from shlo_disc.lower_cpu.stage_text import STRIP, stage_lines
+from shlo_disc.lower_cpu.stages.lines import stage_lines
+from shlo_disc.lower_cpu.stages.loops import Ranges, RowContext, decode
+from shlo_disc.lower_cpu.stages.vector_loops import STRIP
 from shlo_disc.lower_cpu.vectorize import can_vectorize
 
 SEAMS, FIXED_SEAMS = (Seams(maps=True, hidden=hidden, strips=True) for hidden in (True, False))

@@ -20,8 +20,8 @@ from shlo_disc.kernels.rewrite import DimRewriter
 from shlo_disc.kernels.simplify_kernel import rewrite_stage
 from shlo_disc.lower_cpu import rows
 from shlo_disc.lower_cpu.spelling import LANES, VECTOR_DTYPES, VectorSpelling
-from shlo_disc.lower_cpu.stage_loops import RowContext
-from shlo_disc.lower_cpu.stage_text import stage_lines
+from shlo_disc.lower_cpu.stages.lines import stage_lines
+from shlo_disc.lower_cpu.stages.loops import RowContext
 from shlo_disc.lower_cpu.vectorize import can_vectorize, carries, lanes_fit
 
 LONGEST = 8  # points of a row: registers hold 16 such rows, and are permuted (`load_stride`)

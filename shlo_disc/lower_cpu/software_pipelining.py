@@ -26,8 +26,8 @@ from shlo_disc.kernels.rewrite import DimRewriter, nodes_of
 from shlo_disc.kernels.simplify_kernel import rewrite_stage, stage_dims, stage_formulas
 from shlo_disc.lower_cpu.pipeline_schedule import Finish, Move, PassedValue, schedule_of, scratch_of
 from shlo_disc.lower_cpu.spelling import LANES
-from shlo_disc.lower_cpu.stage_loops import RowContext, decode
-from shlo_disc.lower_cpu.stage_text import VectorStage
+from shlo_disc.lower_cpu.stages.lane_reduction import LaneReduction
+from shlo_disc.lower_cpu.stages.loops import RowContext, decode
 
 GROUP = 2  # rows: four need more registers than there are
 MOST_STAGES = 3  # five gain nothing (docs/explanation/kernels.md)
@@ -174,7 +174,7 @@ class PipelinedRows:
                 emit.bind(arg.name, emit.row_scope)
             decode(emit, scope, rows, f"row_{number} + k", arrayed=True)
             emit.count_uses(list[Node](stage_formulas(stage)))
-            printer = VectorStage(self._row, stage, {})
+            printer = LaneReduction(self._row, stage, {})
             whole, rest = printer.step(""), printer.step("left")
             after = [*printer.finish(), *map(_copied, self._schedule.passed_by(number))] if stage.reductions else []
         return _StageText([*before, *scope.lines, *printer.starts()], whole, rest, after)

@@ -18,7 +18,7 @@ from shlo_disc.kernels.kernel import Axis, RowKernel
 from shlo_disc.kernels.simplify_kernel import stage_formulas
 from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
-from shlo_disc.lower_cpu.stage_loops import decode
+from shlo_disc.lower_cpu.stages.loops import decode
 from shlo_disc.lower_cpu.vectorize import can_vectorize
 
 _BLOCK, _FIRST = Sym("%block"), Sym("%first")  # the number of a block of rows, and its first row

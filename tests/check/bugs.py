@@ -19,7 +19,7 @@ from shlo_disc.expr.scalar import Binary, Const, Index, Scalar
 from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.kernel import Reduction
-from shlo_disc.lower_cpu import stage_text
+from shlo_disc.lower_cpu.stages import lane_reduction
 
 Element: TypeAlias = Callable[[Op[Any], ElementQuery, int, Index], Scalar]
 Patch: TypeAlias = pytest.MonkeyPatch
@@ -48,7 +48,7 @@ def _zero_below_maximum(patch: Patch) -> None:
     def wrong(spell: Spelling, reduction: Reduction) -> str:
         return "0.0f" if reduction.fn is BinaryFn.MAXIMUM else identity(spell, reduction)
 
-    patch.setattr(stage_text, "identity", wrong)
+    patch.setattr(lane_reduction, "identity", wrong)
 
 
 def _swapped_difference(patch: Patch) -> None:

@@ -34,7 +34,7 @@ from shlo_disc.host.regions import UNIT_ROWS
 from shlo_disc.ir.core import Module
 from shlo_disc.lower_cpu.rows import LONG_ROW
 from shlo_disc.lower_cpu.spelling import LANES
-from shlo_disc.lower_cpu.stage_text import STRIP
+from shlo_disc.lower_cpu.stages.vector_loops import STRIP
 from shlo_disc.options import CompileOptions
 from tests.check.test_check import silent
 

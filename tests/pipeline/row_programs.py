@@ -18,7 +18,7 @@ from shlo_disc.lower_cpu.rows import LONG_ROW, UNROLL
 from shlo_disc.lower_cpu.short_rows import LONGEST
 from shlo_disc.lower_cpu.software_pipelining import GROUP
 from shlo_disc.lower_cpu.spelling import LANES
-from shlo_disc.lower_cpu.stage_text import STRIP
+from shlo_disc.lower_cpu.stages.vector_loops import STRIP
 from tests.pipeline.exports import In
 
 Size = tuple[int, int]  # of `a` and of `b`, whose sum an axis has

@@ -17,7 +17,7 @@ from jax import lax
 import shlo_disc
 from shlo_disc.lower_cpu.rows import LONG_ROW
 from shlo_disc.lower_cpu.spelling import LANES
-from shlo_disc.lower_cpu.stage_text import STRIP
+from shlo_disc.lower_cpu.stages.vector_loops import STRIP
 from tests.pipeline.exports import In, exported
 
 pytestmark = pytest.mark.slow

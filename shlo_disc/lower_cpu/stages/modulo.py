@@ -6,7 +6,7 @@ from shlo_disc.emit.scopes import INDENT
 from shlo_disc.kernels.kernel import Stage
 from shlo_disc.kernels.simplify_kernel import stage_formulas
 from shlo_disc.lower_cpu.modulo_splitting import ModuloSplit
-from shlo_disc.lower_cpu.stage_loops import Ranges, RowContext, StageLines
+from shlo_disc.lower_cpu.stages.loops import Ranges, RowContext, StageLines
 
 
 class ModuloStage(StageLines):
