@@ -6,7 +6,7 @@ calls and composites are inlined, and shape arithmetic is folded into the Dims.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Generic, TypeAlias, TypeVar
@@ -229,7 +229,3 @@ class Program:
     def returned(self) -> tuple[Tensor, ...]:
         """The results that a caller gets."""
         return self.body.results[: min((each.result for each in self.late), default=None)]
-
-    def kept(self, donated: Collection[int] = ()) -> frozenset[Tensor]:
-        """The arguments that no call overwrites: all but those of the `donated` numbers."""
-        return frozenset(parameter.tensor for k, parameter in enumerate(self.parameters) if k not in donated)

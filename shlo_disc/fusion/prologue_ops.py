@@ -97,13 +97,16 @@ class PrologueOps:
         return found
 
     def overwrites(self, group: Group, moved: Sequence[Op[object]]) -> bool:
-        """Whether moved ops would read an operand of a scatter after the scatter has overwritten it in place."""
+        """Whether moved ops would read an operand of a scatter after the scatter has overwritten it in place.
+
+        An argument counts even if no call donates it: donation must not change what is fused, and so the order of sums.
+        """
         if group.kind is not GroupKind.SCATTER or group.anchor is None:
             return False
         operands = group.anchor.operands[: len(group.anchor.operands) // 2]
         own = {x for x in operands if x in self._arguments or x in self._context.producers}
         reads = group_inputs(Group(GroupKind.ROWS, tuple(moved), (), None, None), self._context.producers)
-        if (own - self._context.kept).isdisjoint(reads):
+        if own.isdisjoint(reads):
             return False
         return not reads_before_overwriting(self.joined(group, moved), self._context.facts, self._context.producers)
 

@@ -106,15 +106,14 @@ class Abilities:
 class Context:
     """The inputs of fusion decisions about a program.
 
-    `points`: likely sizes, each with a value for every symbol of the program; cost formulas are compared there. `kept`:
-    arguments that are never overwritten. `structures`: analyses, memoized on demand.
+    `points`: likely sizes, each with a value for every symbol of the program; cost formulas are compared there.
+    `structures`: analyses, memoized on demand. Donated arguments are none of them: donation changes no bits.
     """
 
     facts: Facts
     producers: Producers
     abilities: Abilities
     points: tuple[Mapping[Sym, int], ...]
-    kept: frozenset[Tensor] = frozenset()
     structures: Structures = field(init=False)
 
     def __post_init__(self) -> None:

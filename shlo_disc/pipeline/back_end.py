@@ -42,7 +42,7 @@ def generate_code(compilation: Compilation, unit: CompilationUnit) -> GeneratedC
         points = points_of(unit)
         generator, producers = target_named(request.device).generator(), producers_of(program.body)
         lowering = generator.start(program, producers, request.scheduling)
-        context = Context(program.facts, producers, lowering.abilities, points, program.kept(unit.donated))
+        context = Context(program.facts, producers, lowering.abilities, points)
         host = plan_host(program, context, compilation.fuse, lowering.lower, unit.donated)
         kernels = lowering.sources(min(KERNEL_FILES, available_threads()))
         driver = SourceFile("host", generator.print_host(program, host))

@@ -110,7 +110,7 @@ def made(name: str, way: str) -> Made:
     scheduling = replace(UNKNOWN, threads=3 if "3" in way else 1)
     lowering = CudaLowering(program, producers) if way == "cuda" else CpuLowering(program, producers, scheduling)
     points = likely_points(program, {})
-    context = Context(program.facts, producers, lowering.abilities, points, program.kept(donated))
+    context = Context(program.facts, producers, lowering.abilities, points)
     return Made(program, plan_host(program, context, plan_full, lowering.lower, donated), context, donated)
 
 

@@ -85,7 +85,7 @@ class Planned:
 
 def context_of(program: Program, abilities: Abilities = REAL_PRODUCTS) -> Context:
     """What fusion decides by, for a target of these abilities."""
-    return Context(program.facts, producers_of(program.body), abilities, likely_points(program, {}), program.kept())
+    return Context(program.facts, producers_of(program.body), abilities, likely_points(program, {}))
 
 
 def planned(function: Callable[..., Any], *inputs: In, merge: bool = True) -> Planned:
