@@ -6,22 +6,18 @@ import functools
 import logging
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
-from shlo_disc.call_signature import Signature
-from shlo_disc.calling import served_by_c
 from shlo_disc.choices import read_hints
 from shlo_disc.compiled import Compiled
 from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError, ShloDiscError
 from shlo_disc.jit import primitive
 from shlo_disc.jit.arguments import Call, Parameters
 from shlo_disc.jit.compiling import TraceCompiler
-from shlo_disc.jit.constraint_text import names_in
-from shlo_disc.jit.declared import declared_names, declared_shapes, read_declaration
-from shlo_disc.jit.donation import delete_donated, donated_leaves, warn_of_unusable
-from shlo_disc.jit.family import CallStructure, Family, SizeVariant
-from shlo_disc.jit.flat import FlatFunction, flat_tree
+from shlo_disc.jit.declared import read_declaration
+from shlo_disc.jit.donation import delete_donated
+from shlo_disc.jit.family import SizeVariant
+from shlo_disc.jit.function_programs import FunctionPrograms
 from shlo_disc.jit.jax_modules import context, context_function
 from shlo_disc.jit.quick import QuickCalls
 from shlo_disc.jit.report import FunctionReport, describe
@@ -104,15 +100,6 @@ def _check_choices(fallback: str, for_xla: Mapping[str, Any]) -> None:
         raise TypeError(f"jit() got an unexpected keyword argument {min(unknown)!r}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Served:
-    """How calls of one structure are served. `donated`: which leaves the caller no longer needs."""
-
-    family: Family
-    flat: FlatFunction
-    donated: tuple[int, ...]
-
-
 class JitFunction:
     """A function that is compiled once for all sizes. Call it like the function itself; make it with `jit`.
 
@@ -128,9 +115,8 @@ class JitFunction:
         compiler: TraceCompiler,
         fallback: Fallback,
     ) -> None:
-        self._fun, self._parameters, self._declaration = fun, parameters, declaration
-        self._constraints, self._compiler, self._fallback = constraints, compiler, fallback
-        self._served = dict[object, _Served]()
+        self._fun, self._parameters, self._compiler, self._fallback = fun, parameters, compiler, fallback
+        self._programs = FunctionPrograms(fun, parameters, declaration, constraints, compiler)
         self._refused = dict[object, str]()
         self._quick = _NEVER
         self._quick_calls = QuickCalls(parameters)
@@ -188,8 +174,8 @@ class JitFunction:
             Exception: as a call.
         """
         call = self._parameters.read(args, kwargs, only_types=True)
-        served = self._serve(call)
-        return self._program(served, served.family.variant(call.shapes))
+        served = self._programs.of_call(call)
+        return served.compiled(served.family.variant(call.shapes))
 
     def report(self) -> FunctionReport:
         """Say what was compiled, why, and for which calls.
@@ -197,8 +183,8 @@ class JitFunction:
         Returns:
             The report; `print` it.
         """
-        families = [one.family for one in self._served.values()]
-        return describe(self._parameters.name, families, list(self._refused.values()), self._compiler)
+        refused = list(self._refused.values())
+        return describe(self._parameters.name, self._programs.families, refused, self._compiler)
 
     @property
     def compiled(self) -> Compiled:
@@ -206,17 +192,15 @@ class JitFunction:
 
         Raises `ShloDiscError` if there is none, as the function has not been called yet.
         """
-        for served in reversed(self._served.values()):
-            for variant in reversed(served.family.variants):
-                if variant.compiled is not None:
-                    return variant.compiled
-        raise ShloDiscError(f"{self._parameters.name} has not been called yet, so there is no compiled program")
+        if (found := self._programs.last) is None:
+            raise ShloDiscError(f"{self._parameters.name} has not been called yet, so there is no compiled program")
+        return found
 
     def clear(self) -> None:
         """Forget all programs, and what was learned of sizes."""
         self._quick = _NEVER
         self._quick_calls.clear()
-        self._served.clear()
+        self._programs.clear()
         self._refused.clear()
 
     clear_cache = clear
@@ -270,7 +254,7 @@ class JitFunction:
         if (call.key, call.shapes) in self._refused:
             return self._jax(*args, **kwargs)
         try:
-            served = self._serve(call)
+            served = self._programs.of_call(call)
             try:
                 variant = served.family.variant(call.shapes)
             except ClosesOverTracers:
@@ -283,10 +267,10 @@ class JitFunction:
             values = [*call.values, *served.family.given(variant, call.shapes)]
             if call.is_traced:
                 if self._fallback == "jax":
-                    self._program(served, variant)  # raises now, not when JAX lowers what it traces
+                    served.compiled(variant)  # raises now, not when JAX lowers what it traces
                 found = primitive.call(variant.program, values)
             else:
-                self._program(served, variant)
+                served.compiled(variant)
                 found = variant.program.run(values)
         except (RuntimeShapeError, ArgumentTypeError, MemoryError):
             raise
@@ -306,48 +290,6 @@ class JitFunction:
         reason = f"{self._parameters.name}: calls with shapes {list(call.shapes)} are handed to jax.jit: {first}"
         self._refused[call.key, call.shapes] = reason
         log.warning("%s", reason)
-
-    def _serve(self, call: Call) -> _Served:
-        """The programs for the structure of a call."""
-        if (found := self._served.get(call.key)) is None:
-            names = self._parameters.leaf_names(call)
-            flat = FlatFunction(self._fun, self._parameters, call)
-            declared = declared_shapes(self._declaration, self._parameters, call, names)
-            absent = declared_names(self._declaration) - {
-                x.name for dims in declared for d in dims or () for x in d.symbols()
-            }
-            structure = CallStructure(
-                name=self._parameters.name,
-                flat=flat.new,
-                results=flat.results,
-                types=call.types,
-                names=names,
-                declared=declared,
-                constraints=[text for text in self._constraints if not names_in(text) & absent],
-                compile=functools.partial(self._compiler.runnable, names=names),
-            )
-            donated = donated_leaves(call, self._parameters.donated_positions, self._parameters.donated_names)
-            found = self._served.setdefault(call.key, _Served(Family(structure), flat, donated))
-        return found
-
-    def _program(self, served: _Served, variant: SizeVariant) -> Compiled:
-        if variant.compiled is None:
-            runnable: Any = variant.program.runnable
-            flat = served.flat
-            names = [*served.family.structure.names, *variant.further_names]
-            signature = Signature(
-                in_tree=flat.in_tree if not variant.further_names else flat_tree(len(names)),
-                out_tree=variant.results.tree,
-                names=tuple(names),
-                kept=tuple(range(len(names))),
-                platform=0,
-                is_flat=flat.is_flat or bool(variant.further_names),
-            )
-            variant.compiled = Compiled(runnable, signature, runnable.origin)
-            if runnable.entry is not None and not variant.further_names:
-                variant.serve = served_by_c(runnable.entry, signature, served.donated)
-            warn_of_unusable(served.donated, variant.program.trace)
-        return variant.compiled
 
     def _serve_quickly(self, variant: SizeVariant, call: Call, given: tuple[Any, dict[str, Any]]) -> None:
         """Let C serve the next calls like this one, if it can tell them apart."""
