@@ -39,12 +39,22 @@ def filled(message: str, values: Sequence[object]) -> str:
     >>> filled("found {0}, not {7}", [3])
     'found 3, not {7}'
     """
+    parts = split_message(message, len(values))
+    return "".join([part if isinstance(part, str) else str(values[part]) for part in parts])
 
-    def value(hole: re.Match[str]) -> str:
-        number = int(hole[1])
-        return str(values[number]) if number < len(values) else hole[0]
 
-    return re.sub(r"\{(\d{1,9})\}", value, message)
+def split_message(message: str, count: int) -> list[str | int]:
+    """The texts of a message of a check, and between them the numbers of its values, of which there are `count`.
+
+    >>> split_message("found {0}, not {7}", 1)
+    ['found ', 0, ', not {7}']
+    """
+    found, last = list[str | int](), 0
+    for hole in re.finditer(r"\{(\d{1,9})\}", message):
+        if int(hole[1]) < count:
+            found += [message[last : hole.start()], int(hole[1])]
+            last = hole.end()
+    return [*found, message[last:]]
 
 
 def _escaped(found: re.Match[str]) -> str:

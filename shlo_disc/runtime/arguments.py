@@ -112,16 +112,26 @@ def check_sizes(artifact: Artifact, shapes: Mapping[int, tuple[int, ...]], bound
             else:
                 one, dim = first.setdefault(wanted, (i, axis))
                 expected = shapes[one][dim]
-                what = "bound as the size" if one in bound else "the size"
-                reason = f", {what} {wanted} of {artifact.arguments[one].name}, dim {dim}"
+                reason = reason_of_size(artifact, wanted, (one, dim), is_bound=one in bound)
             if size != expected:
-                is_static = not any(isinstance(n, str) for one in artifact.arguments for n in one.shape)
-                mend = _how_to_make_dynamic(argument, axis) if is_static else ""
                 raise RuntimeShapeError(
                     f"{argument.name}, dim {axis}: "
                     f"found size {size}, expected {expected}{reason}\n"
-                    f"  found shape {show_shape(shape)}, expected {show_shape(argument.shape)}{mend}"
+                    f"  found shape {show_shape(shape)}, expected {expected_shape(artifact, argument, axis)}"
                 )
+
+
+def reason_of_size(artifact: Artifact, symbol: str, first: tuple[int, int], *, is_bound: bool) -> str:
+    """Why a size is expected: it is that of the first dim with this symbol (of an argument, and its axis)."""
+    argument, axis = first
+    what = "bound as the size" if is_bound else "the size"
+    return f", {what} {symbol} of {artifact.arguments[argument].name}, dim {axis}"
+
+
+def expected_shape(artifact: Artifact, argument: Argument, axis: int) -> str:
+    """The shape of an argument, in an error about one axis; and if all sizes are fixed, what to do about that."""
+    is_static = not any(isinstance(n, str) for one in artifact.arguments for n in one.shape)
+    return show_shape(argument.shape) + (_how_to_make_dynamic(argument, axis) if is_static else "")
 
 
 def _how_to_make_dynamic(argument: Argument, axis: int) -> str:

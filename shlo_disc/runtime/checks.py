@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from shlo_disc.artifact import Artifact, CheckText
-from shlo_disc.diagnostics import InternalError, RuntimeShapeError, filled
+from shlo_disc.diagnostics import InternalError, RuntimeShapeError, split_message
 from shlo_disc.runtime.symbols import Symbols
 from shlo_disc.size_expr import SizeExpr, evaluate, symbols_of
 
@@ -46,18 +47,32 @@ def verify_layout(artifact: Artifact, symbols: Symbols) -> None:
             )
 
 
+@dataclass(frozen=True, slots=True)
+class ShownSize:
+    """A part of a message: the value of a size in a call."""
+
+    size: SizeExpr
+
+
 def broken(artifact: Artifact, check: CheckText, symbols: Mapping[str, int]) -> RuntimeShapeError:
     """The error for a violated check: its message with values, the sizes it depends on, and its source line."""
-    message = filled(check.message, [_show(value, symbols) for value in check.values])
+    parts = message_parts(artifact, check)
+    return RuntimeShapeError("".join([one if isinstance(one, str) else _show(one.size, symbols) for one in parts]))
+
+
+def message_parts(artifact: Artifact, check: CheckText) -> list[str | ShownSize]:
+    """The message for a violated check: texts, and the sizes whose values stand between them."""
+    message = split_message(check.message, len(check.values))
+    parts = [part if isinstance(part, str) else ShownSize(check.values[part]) for part in message]
     lhs, relation, rhs = check.lhs, check.relation, check.rhs
     if isinstance(lhs, int) and relation in _MIRRORED:  # a constant is what is expected, not what was found
         lhs, relation, rhs = rhs, _MIRRORED[relation], lhs
-    lines = [message, f"  found {_equation(lhs, symbols)}, expected {relation} {_equation(rhs, symbols)}"]
+    parts += ["\n  found ", *_equation_parts(lhs), f", expected {relation} ", *_equation_parts(rhs)]
     if sizes := sizes_of(artifact, (check.lhs, check.rhs)):
-        lines.append(f"  where {sizes}")
+        parts.append(f"\n  where {sizes}")
     if check.where:
-        lines.append(f"  demanded at {check.where}")
-    return RuntimeShapeError("\n".join(lines))
+        parts.append(f"\n  demanded at {check.where}")
+    return parts
 
 
 def sizes_of(artifact: Artifact, sizes: Sequence[SizeExpr]) -> str:
@@ -74,9 +89,12 @@ def sizes_of(artifact: Artifact, sizes: Sequence[SizeExpr]) -> str:
     return ", ".join(f"{name} is {known[name]}" for name in names if name in known)
 
 
+def _equation_parts(size: SizeExpr) -> list[str | ShownSize]:
+    return [str(size)] if isinstance(size, int) else [f"{size} = ", ShownSize(size)]
+
+
 def _equation(size: SizeExpr, symbols: Mapping[str, int]) -> str:
-    value = _show(size, symbols)
-    return value if str(size) == value else f"{size} = {value}"
+    return "".join([one if isinstance(one, str) else _show(one.size, symbols) for one in _equation_parts(size)])
 
 
 def _show(size: SizeExpr, symbols: Mapping[str, int]) -> str:
