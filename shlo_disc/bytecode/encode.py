@@ -21,6 +21,11 @@ _CODES: Final[dict[SizeFn, SizeCode]] = {
 
 def encode(artifact: Artifact) -> HostCode:
     """The host program of an artifact without partitions, for a target whose launches are split among threads."""
+    return encode_with(artifact, ())[0]
+
+
+def encode_with(artifact: Artifact, others: Sequence[SizeExpr]) -> tuple[HostCode, tuple[int, ...]]:
+    """The same, and the registers of other sizes, which are computed and not kept."""
     sizes = _Sizes(artifact)
     steps = _Steps(artifact, sizes)
     steps.add_all(artifact.steps)
@@ -32,12 +37,13 @@ def encode(artifact: Artifact) -> HostCode:
     dims = [sizes.of(dim) for result in artifact.results for dim in result.shape]
     arena = sizes.of(artifact.arena_bytes)
     conditions = [sizes.of(dim) for dim in artifact.conditions]
+    found = [sizes.of(size) for size in others]
     order, kept, first_constant = sizes.order()
 
     def placed(registers: Sequence[int]) -> array[int]:
         return array("i", [order[register] for register in registers])
 
-    return HostCode(
+    code = HostCode(
         given=artifact.given,
         symbols=len(artifact.symbols),
         kept=kept,
@@ -61,6 +67,7 @@ def encode(artifact: Artifact) -> HostCode:
         steps=steps.placed(order),
         names=tuple(steps.kernels),
     )
+    return code, tuple(placed(found))
 
 
 class _Sizes:

@@ -38,7 +38,7 @@ class Packer:
 
         `given` are known values of a call's symbols, by number. Raises `MemoryError`.
         """
-        known, found = _known(self.artifact, given), dict[int, Array]()
+        known, found = known_symbols(self.artifact, given), dict[int, Array]()
         for number, size in self.sizes(addresses.keys(), given, done).items():
             packing = self.artifact.packings[number]
             found[number] = memory = aligned(size)
@@ -50,17 +50,7 @@ class Packer:
         self, sources: Collection[Slot], given: Mapping[int, int], done: Collection[int] = ()
     ) -> Mapping[int, int]:
         """The bytes of what `pack` would pack, by number. Raises `MemoryError` for sizes beyond 64 bits."""
-        known, found = _known(self.artifact, given), dict[int, int]()
-        for number, packing in enumerate(self.artifact.packings):
-            *needed, target = packing.buffers
-            size = self.artifact.buffers[target].size
-            sizes = (size, packing.extent, packing.grain, packing.scratch, *packing.symbols)
-            if number in done or not all(slot in sources for slot in needed):
-                continue
-            if set(symbols_of(*sizes)) <= known.keys():
-                _check_fits(self.artifact, sizes, known)
-                found[number] = evaluate(size, known)
-        return found
+        return packed_sizes(self.artifact, sources, given, done)
 
     def _launch(self, packing: Launch, addresses: list[int], known: Mapping[str, int]) -> None:
         extent, grain, scratch = (evaluate(one, known) for one in (packing.extent, packing.grain, packing.scratch))
@@ -74,7 +64,24 @@ class Packer:
                 raise MemoryError(f"no memory to pack operands of {packing.kernel}")
 
 
-def _known(artifact: Artifact, given: Mapping[int, int]) -> dict[str, int]:
+def packed_sizes(
+    artifact: Artifact, sources: Collection[Slot], given: Mapping[int, int], done: Collection[int] = ()
+) -> Mapping[int, int]:
+    """The bytes of operands that can be packed, by number; see `Packer`. Raises `MemoryError` beyond 64 bits."""
+    known, found = known_symbols(artifact, given), dict[int, int]()
+    for number, packing in enumerate(artifact.packings):
+        *needed, target = packing.buffers
+        size = artifact.buffers[target].size
+        sizes = (size, packing.extent, packing.grain, packing.scratch, *packing.symbols)
+        if number in done or not all(slot in sources for slot in needed):
+            continue
+        if set(symbols_of(*sizes)) <= known.keys():
+            _check_fits(artifact, sizes, known)
+            found[number] = evaluate(size, known)
+    return found
+
+
+def known_symbols(artifact: Artifact, given: Mapping[int, int]) -> dict[str, int]:
     """The values of all symbols that follow from the given ones."""
     known = {artifact.symbols[number]: value for number, value in given.items()}
     for name, formula in zip(artifact.symbols[artifact.given :], artifact.definitions, strict=True):
