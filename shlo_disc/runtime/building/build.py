@@ -14,6 +14,7 @@ from shlo_disc.device.libraries import library_names, library_text
 from shlo_disc.diagnostics import ToolchainError, one_line
 from shlo_disc.host_ir import Launch
 from shlo_disc.runtime.building import elf
+from shlo_disc.runtime.building.archive import archive
 from shlo_disc.runtime.building.cache import Cache, digest
 from shlo_disc.runtime.building.toolchain import Compiler
 from shlo_disc.runtime.library import RUNTIME_FUNCTIONS, try_to_load
@@ -21,6 +22,16 @@ from shlo_disc.runtime.steps import leaves
 from shlo_disc.runtime.threads import available_threads
 
 _HOST_PROGRAM = ("shlo_plan", "shlo_run")  # what a generated host program exports
+_LITERALS = """\
+__asm__(
+    ".section .rodata\\n"
+    ".balign 64\\n"
+    ".globl shlo_literals\\n"
+    "shlo_literals:\\n"
+    ".incbin \\"literals.bin\\"\\n"
+    ".byte 0\\n"
+    ".text\\n");
+"""
 _NO_KERNELS = "// no kernels: the program copies arguments to results\n"
 
 
@@ -47,6 +58,19 @@ class _Object:
 
 
 @dataclass(frozen=True, slots=True)
+class CLibrary:
+    """What a library for C consists of besides its kernels: C++ that defines `exports`, and bytes.
+
+    The C++ finds the bytes behind the symbol `shlo_literals`, aligned to 64.
+    """
+
+    name: str
+    text: str
+    literals: bytes
+    exports: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Builder:
     """A compiler, its -O level, the cache of its results, and the threads that run it.
 
@@ -60,12 +84,27 @@ class Builder:
 
     def program(self, artifact: Artifact) -> Path:
         """The shared object of a program: its kernels, and the libraries that they name."""
-        libraries = sorted({name for file in artifact.kernels for name in file.libraries})
-        sources = [_Source(file.name, file.text, self.optimize) for file in artifact.kernels]
-        sources = sources or [_Source("kernels", _NO_KERNELS, self.optimize)]
         launches = leaves((*artifact.steps, *artifact.packings))
         names = dict.fromkeys(one.kernel for one in launches if isinstance(one, Launch))
-        return self._shared([*sources, *map(self._library, libraries)], tuple(names))
+        return self._shared(self._sources(artifact), tuple(names))
+
+    def c_library(self, artifact: Artifact, library: CLibrary) -> tuple[bytes, bytes]:
+        """A program as a shared library and as a static one. Raises `ToolchainError` without `objcopy`, too."""
+        sources = [*self._sources(artifact), self._glue(f"{library.name}.cc", library.text)]
+
+        def build(work: Path) -> tuple[bytes, bytes]:
+            made = self._objects(work, sources)
+            objects = [*(one.path for one in made), self._literals(work, library.literals)]
+            shared, merged, hidden = work / f"lib{library.name}.so", work / "merged.o", work / "program.o"
+            self.compiler.merge(objects, merged)
+            self.compiler.keep_global(merged, hidden, library.exports)
+            self.compiler.link_library(objects, shared, library.exports)
+            for one in made:
+                self._keep(one)
+            whole = self._whole(shared, elf.SHARED, library.exports)
+            return whole, archive(hidden.name, self._whole(hidden, elf.OBJECT), library.exports)
+
+        return self.cache.in_workspace(build)
 
     def runtime(self) -> Path:
         """The shared object of the thread pool."""
@@ -104,6 +143,21 @@ class Builder:
         """The shared object of the host program alone, for a program whose kernels are compiled otherwise."""
         return self._shared([self._glue(artifact.host.name, artifact.host.text)], _HOST_PROGRAM)
 
+    def _sources(self, artifact: Artifact) -> list[_Source]:
+        """The kernels of a program, and the libraries that they name."""
+        libraries = sorted({name for file in artifact.kernels for name in file.libraries})
+        sources = [_Source(file.name, file.text, self.optimize) for file in artifact.kernels]
+        sources = sources or [_Source("kernels", _NO_KERNELS, self.optimize)]
+        return [*sources, *map(self._library, libraries)]
+
+    def _literals(self, work: Path, data: bytes) -> Path:
+        """An object file of read-only bytes. It is not cached: there is nothing to compile."""
+        source, target = work / "literals.cc", work / "literals.o"
+        (work / "literals.bin").write_bytes(data)
+        source.write_text(_LITERALS)
+        self.compiler.compile(source, target, _GLUE, (work,))
+        return target
+
     def _glue(self, name: str, text: str) -> _Source:
         return _Source(name, text, min(self.optimize, _GLUE))
 
@@ -118,11 +172,7 @@ class Builder:
             return found
 
         def build(work: Path) -> Path:
-            once = dict(zip(keys, sources, strict=True))  # equal files are compiled once
-            with ThreadPoolExecutor(available_threads()) if self.pool is None else nullcontext(self.pool) as pool:
-                jobs = [pool.submit(self._object, work, k, once[k]) for k in once]
-                wait(jobs)  # all of them, also after an error: they write into the folder
-                objects = [job.result() for job in jobs]
+            objects = self._objects(work, sources)
             target = work / "program.so"
             self.compiler.link([one.path for one in objects], target)
             data = self._whole(target, elf.SHARED, exports)
@@ -132,6 +182,14 @@ class Builder:
             return self.cache.store("shared", key, data, ".so")
 
         return self.cache.in_workspace(build)
+
+    def _objects(self, work: Path, sources: Sequence[_Source]) -> list[_Object]:
+        """The object files of sources, compiled at once; equal files are compiled once."""
+        once = {self._key(source): source for source in sources}
+        with ThreadPoolExecutor(available_threads()) if self.pool is None else nullcontext(self.pool) as pool:
+            jobs = [pool.submit(self._object, work, k, once[k]) for k in once]
+            wait(jobs)  # all of them, also after an error: they write into the folder
+            return [job.result() for job in jobs]
 
     def _object(self, work: Path, key: str, source: _Source) -> _Object:
         """One object file in the folder it is linked in."""

@@ -9,6 +9,7 @@ for the machine's C library and links each object once more. A C library is neve
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import os
 import platform
@@ -137,6 +138,46 @@ class Compiler:
             command = [*self.command, *_LINK, *files, *_LINK_ONLY[self.kind]]
         self._run(command, target)
 
+    def link_library(self, objects: Sequence[Path], target: Path, exports: Sequence[str]) -> None:
+        """Link object files into a shared object for programs in C: it exports these functions and no others.
+
+        It names the C library, and stays loaded once it is: threads keep memory that its code frees when they end.
+        """
+        script = target.with_suffix(".map")
+        script.write_text(f"{{ global: {' '.join(f'{name};' for name in exports)} local: *; }};\n")
+        options = ["-soname", target.name, "--version-script", str(script.absolute()), "-z", "nodelete", "-z", "defs"]
+        files = [str(path.absolute()) for path in objects]
+        libraries = ["--as-needed", *c_libraries()]
+        if self.kind == "zig" and not self.is_driven_by_zig:
+            command = [self.command[0], "ld.lld", "-shared", "-Bsymbolic", *options, *files, *libraries]
+        else:
+            passed = [f"-Wl,{','.join(group)}" for group in (options, libraries)]
+            command = [*self.command, *_LINK, passed[0], *files, *_LINK_ONLY[self.kind], passed[1]]
+        self._run(command, target)
+
+    def merge(self, objects: Sequence[Path], target: Path) -> None:
+        """Link object files into one object file; its sections are in no groups, which two programs might share."""
+        files, option = [str(path.absolute()) for path in objects], "--force-group-allocation"
+        if self.kind == "zig" and not self.is_driven_by_zig:
+            command = [self.command[0], "ld.lld", "-r", option, *files]
+        else:
+            command = [*self.command, "-r", "-nostdlib", f"-Wl,{option}", *files]
+        self._run(command, target)
+
+    def keep_global(self, path: Path, target: Path, exports: Sequence[str]) -> None:
+        """Make all symbols of an object file local that are not exported. Raises `ToolchainError` without `objcopy`."""
+        found = next(filter(None, map(shutil.which, ("objcopy", "llvm-objcopy"))), None)
+        if found is None:
+            raise ToolchainError(
+                "found neither objcopy nor llvm-objcopy, expected one of them: it hides symbols of static libraries\n"
+                "  help: install binutils (objcopy)"
+            )
+        keep = target.with_suffix(".keep")
+        keep.write_text("\n".join([*exports, ""]))
+        done = run([found, f"--keep-global-symbols={keep}", str(path), str(target)], seconds=self.seconds)
+        if done.status != 0:
+            raise self._failed([found, str(path)], f"needs objcopy, which failed ({done.ending})", _OTHER, done)
+
     def _run(self, command: list[str], target: Path) -> None:
         """Run a command that writes a file, in the folder of that file: lld opens no path with a `%` in it.
 
@@ -165,6 +206,19 @@ class Compiler:
         said = "" if done is None else shown(done.errors or done.output)
         lines = [f"{self.version} {what}", f"  command: {one_line(shlex.join(command))}", said, f"  help: {help_}"]
         return ToolchainError("\n".join(filter(None, lines)))
+
+
+def c_libraries() -> list[str]:
+    """The files of the C library and libm that this process has loaded. Raises `ToolchainError` if there are none."""
+    names = ("libm.so.6", "libpthread.so.0", "libc.so.6")
+    with suppress(OSError):
+        for name in names:
+            ctypes.CDLL(name)
+        mapped = Path("/proc/self/maps").read_text(errors="surrogateescape").splitlines()
+        paths = dict.fromkeys(line.partition("/")[2] for line in mapped)
+        found = {Path(path).name: f"/{path}" for path in paths}
+        return [found[name] for name in names if name in found]
+    raise ToolchainError("found no glibc, expected Linux with it: a library for C names the C library that it needs")
 
 
 def _what_is_wrong(target: Path) -> str | None:
