@@ -114,6 +114,27 @@ class Compiled:
         """
         self._save(Path(path), targets)
 
+    def build(self, directory: str | os.PathLike[str], name: str = "model", target: str | None = None) -> None:
+        """Write the program as a library for C, which needs no Python: a header, a shared and a static library.
+
+        See docs/how-to/c.md.
+
+        Args:
+            directory: the folder to write to, which is made if need be; files of these names are replaced.
+            name: of the library; the names of its functions begin with it.
+            target: the CPUs to compile for: "x86-64-v2", "x86-64-v3", "x86-64-v4", or "native" for this one alone. None
+                takes the best level that this machine is.
+
+        Raises:
+            ShloDiscError: an unknown target, a name that is no identifier of C, or a program for a GPU, in partitions,
+                with functions that Python computes, or with donated arguments; before anything is written.
+            ToolchainError: there is no C++ compiler, or no objcopy.
+            OSError: a file cannot be written.
+        """
+        from shlo_disc.c_package import build_package  # noqa: PLC0415  few programs need it
+
+        build_package(known_origin(self._origin), Path(directory), name, target)
+
     def _save(self, path: Path | None, targets: Sequence[str] | None = None) -> bytes:
         from shlo_disc.program_file.writer import save  # noqa: PLC0415  few programs need it
 

@@ -15,7 +15,7 @@ def command_line() -> argparse.ArgumentParser:
         prog="python -m shlo_disc",
         description="Look at StableHLO programs. Exit codes: 0 fine, 1 a program is refused, 2 a file cannot be read.",
     )
-    names = "print|verify|ops|report|check|fuzz|tune|warm|run|bench|explain|cache"
+    names = "print|verify|ops|report|build|check|fuzz|tune|warm|run|bench|explain|cache"
     commands = parser.add_subparsers(dest="command", required=True, metavar=names)
     printing = commands.add_parser("print", help="parse programs and print them as MLIR does")
     printing.add_argument("--generic", action="store_true", help="every op in generic form")
@@ -27,6 +27,13 @@ def command_line() -> argparse.ArgumentParser:
     reporting = commands.add_parser("report", help="compile a program, and write a page about it for a browser")
     reporting.add_argument("-o", "--output", default="report.html", metavar="PAGE", help="default: report.html")
     reporting.add_argument("--device", choices=target_names(), default=HOST, help=f"default: {HOST}")
+    building = commands.add_parser("build", help="compile a program, and write it as a library for C")
+    building.add_argument("file", metavar="FILE", help="text, MLIR bytecode or a serialized jax.export; - reads any")
+    building.add_argument("--out", required=True, metavar="DIR", help="the folder to write to")
+    building.add_argument("--name", default="model", help="of the library and its functions (default: model)")
+    building.add_argument(
+        "--target", metavar="LEVEL", help="x86-64-v2, -v3 or -v4, or native (default: the best level of this CPU)"
+    )
     _add_options_of_check(
         commands.add_parser("check", help="run a program in several ways, and shrink it where they differ")
     )

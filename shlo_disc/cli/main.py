@@ -1,4 +1,4 @@
-"""`python -m shlo_disc print|verify|ops|report|check|run|bench|explain FILE…`, `fuzz`, `tune`, `warm` and `cache`.
+"""`python -m shlo_disc print|verify|ops|report|build|check|run|bench|explain FILE…`, `fuzz`, `tune`, `warm`, `cache`.
 
 Exit codes: 0 if all is well, 1 if a program is refused, 2 if the command or a file cannot be read.
 """
@@ -22,6 +22,7 @@ _RUN: Mapping[str, tuple[str, str]] = {
     "verify": ("programs", "run_verify"),
     "ops": ("ops_table", "run_ops"),
     "report": ("report", "run_report"),
+    "build": ("build", "run_build"),
     "check": ("check", "run_check"),
     "fuzz": ("check", "run_fuzz"),
     "tune": ("tune", "run_tune"),

@@ -1,0 +1,504 @@
+// What a C package exports, for all programs alike: `SHLO_C_API` defines the functions of its header.
+// `shlo_disc/c_package` generates the `Package` of a program: tables, nothing else.
+#pragma once
+
+#include <sched.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "call/host_code.h"
+#include "call/pool.h"
+
+extern "C" {
+
+// Of the header: `NAME_array` and `NAME_options`.
+struct ShloTensor {
+  const char* name;
+  int dtype, rank;
+  size_t item_bytes;
+  const int64_t* shape;
+};
+
+struct ShloOptions {
+  int threads;
+  void* (*allocate)(void* context, size_t bytes, size_t alignment);
+  void (*release)(void* context, void* memory);
+  void* context;
+};
+
+}  // extern "C"
+
+namespace c_api {
+
+using host_code::kStackBytes;
+using host_code::Room;
+
+enum Status : int { kOk, kShapeError, kMemoryError, kArgumentError, kInternalError };
+
+constexpr int64_t kLargestSize = (1ll << 31) - (1 << 16);  // `LARGEST_SIZE` of artifact.py
+constexpr size_t kAligned = 64;
+constexpr int64_t kMostBytes = 1ll << 60;
+
+struct Text {
+  const char* data;
+  size_t bytes;
+};
+
+struct Piece {  // of a message: a text, then the value of a register unless that is negative
+  Text text;
+  int32_t value;
+};
+
+struct Message {
+  const Piece* pieces;
+  int64_t count;
+};
+
+// A dim of an argument: a fixed size, or (if `fixed` is negative) that of `axis` of `argument`, the first dim with the
+// same symbol. `symbol`: the register that it gives a value, or -1. The texts are those of an error.
+struct Dim {
+  int64_t fixed;
+  int32_t argument, axis, symbol;
+  Text place, reason, wanted;
+};
+
+struct Reading {  // the integer at byte `offset` of an argument is the value of a register; `width` as of `read_index`
+  int64_t argument, offset;
+  int32_t width, symbol;
+};
+
+struct Packing {  // operands of kernels, packed when a model is created; `sources`: numbers of literals
+  ShloKernel kernel;
+  int64_t number, bytes, extent, grain, scratch, source_count;
+  const int64_t *sources, *dims;
+};
+
+struct Package {
+  const ShloHostCode* code;
+  const ShloTensor *arguments, *results;
+  const int64_t* alignments;  // of the elements of arguments, then of results
+  const Dim* dims;            // of all arguments
+  const Reading* readings;
+  int64_t reading_count;
+  const Message* checks;  // the message of each
+  const unsigned char* literals;
+  const int64_t* literal_offsets;
+  const Packing* packings;
+  int64_t packing_count;
+};
+
+struct Block {  // the arena of a call: behind this header
+  int64_t bytes;
+};
+
+struct Model {
+  const Package* package;
+  ShloOptions options;
+  ShloRuntime* runtime;
+  void** constants;  // addresses of the literals
+  void** packed;     // of packed operands, null where there are none
+  Block* spare;      // an arena that no call uses
+  alignas(kAligned) char nothing[kAligned];
+};
+
+// --- messages -------------------------------------------------------------------------------------------------------
+
+// Writes a message into a caller's memory: as much of it as there is room for, with a 0 at the end.
+class Writer {
+ public:
+  Writer(char* memory, size_t bytes) : at_(memory), left_(memory == nullptr ? 0 : bytes) {
+    if (left_ > 0) *at_ = 0;
+  }
+
+  void add(Text text) {
+    if (left_ == 0) return;
+    size_t count = text.bytes < left_ ? text.bytes : left_ - 1;
+    const bool is_cut = count < text.bytes;
+    while (is_cut && count > 0 && (text.data[count] & 0xc0) == 0x80) count--;  // within a character of UTF-8
+    memcpy(at_, text.data, count);
+    at_ += count;
+    *at_ = 0;
+    left_ = is_cut ? 0 : left_ - count;
+  }
+
+  void add(const char* text) { add(Text{text, strlen(text)}); }
+
+  void add(int64_t number) {
+    char digits[24];
+    snprintf(digits, sizeof digits, "%lld", static_cast<long long>(number));
+    add(digits);
+  }
+
+  // A shape as Python prints it.
+  void add_shape(const int64_t* shape, int rank) {
+    add("(");
+    for (int k = 0; k < rank; k++) {
+      if (k > 0) add(", ");
+      add(shape[k]);
+    }
+    add(rank == 1 ? ",)" : ")");
+  }
+
+ private:
+  char* at_;
+  size_t left_;
+};
+
+// --- memory ---------------------------------------------------------------------------------------------------------
+
+inline void* allocate(void*, size_t bytes, size_t alignment) {
+  return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+
+inline void release(void*, void* memory) { free(memory); }
+
+inline void* new_memory(const ShloOptions& options, int64_t bytes) {
+  if (bytes < 0 || bytes > kMostBytes) return nullptr;
+  return options.allocate(options.context, static_cast<size_t>(bytes), kAligned);
+}
+
+inline void drop(const ShloOptions& options, void* memory) {
+  if (memory != nullptr) options.release(options.context, memory);
+}
+
+// Memory for the temporaries of a call; calls that run at the same time get different ones. Null: there is none.
+inline char* take_arena(Model* model, int64_t bytes, Block** block) {
+  *block = nullptr;
+  if (bytes <= 0) return model->nothing;
+  if (bytes > kMostBytes) return nullptr;
+  Block* found = __atomic_exchange_n(&model->spare, nullptr, __ATOMIC_ACQ_REL);
+  if (found != nullptr && found->bytes < bytes) {
+    drop(model->options, found);
+    found = nullptr;
+  }
+  if (found == nullptr) {
+    found = static_cast<Block*>(new_memory(model->options, bytes + static_cast<int64_t>(kAligned)));
+    if (found == nullptr) return nullptr;
+    found->bytes = bytes;
+  }
+  *block = found;
+  return reinterpret_cast<char*>(found) + kAligned;
+}
+
+inline void give_back(Model* model, Block* block) {
+  if (block != nullptr) drop(model->options, __atomic_exchange_n(&model->spare, block, __ATOMIC_ACQ_REL));
+}
+
+// --- sizes ----------------------------------------------------------------------------------------------------------
+
+// The value of a function of sizes. False if it does not fit into 64 bits.
+inline bool exact(int32_t function, int64_t a, int64_t b, int64_t* value) {
+  using namespace host_code;
+  if (function == kAdd) return !__builtin_add_overflow(a, b, value);
+  if (function == kMultiply) return !__builtin_mul_overflow(a, b, value);
+  if (function == kDivide && a == INT64_MIN && b == -1) return false;
+  *value = value_of(function, a, b);
+  return true;
+}
+
+// All registers of a call, for messages; `fits` says which values fit into 64 bits.
+inline void evaluate(const ShloHostCode* code, const int64_t* raw, int64_t* registers, bool* fits) {
+  for (int64_t k = 0; k < code->registers; k++) fits[k] = true;
+  memcpy(registers, raw, static_cast<size_t>(code->given) * sizeof(int64_t));
+  memcpy(registers + code->first_constant, code->constants, static_cast<size_t>(code->constant_count) * sizeof(int64_t));
+  for (const int32_t *at = code->sizes, *end = at + code->size_words; at < end; at += 4) {
+    int64_t* const target = registers + at[1];
+    *target = 0;
+    fits[at[1]] = fits[at[2]] && fits[at[3]] && exact(at[0], registers[at[2]], registers[at[3]], target);
+  }
+}
+
+// Says why `shlo_plan_call` refused the sizes `raw`.
+inline Status explain(const Package* package, const int64_t* raw, Writer* writer) {
+  using namespace host_code;
+  const ShloHostCode* const code = package->code;
+  Room room;
+  const int64_t count = code->registers;
+  char* const memory = static_cast<char*>(SHLO_ROOM(room, (count + 1) * static_cast<int64_t>(sizeof(int64_t) + 1)));
+  if (memory == nullptr) return writer->add("no memory to check the sizes of a call"), kMemoryError;
+  int64_t* const registers = reinterpret_cast<int64_t*>(memory);
+  bool* const known = reinterpret_cast<bool*>(registers + count);
+  evaluate(code, raw, registers, known);
+  bool is_known = fits(code, raw);
+  const Message* message = package->checks;
+  for (const int32_t *at = code->checks, *end = at + code->check_words; at < end; at += 3, message++) {
+    if (!known[at[1]] || !known[at[2]]) {
+      is_known = false;
+      break;
+    }
+    if (holds(at[0], registers[at[1]], registers[at[2]])) continue;
+    for (const Piece *piece = message->pieces, *last = piece + message->count; piece < last; piece++) {
+      writer->add(piece->text);
+      if (piece->value < 0) continue;
+      if (known[piece->value]) writer->add(registers[piece->value]);
+      else writer->add("?");
+    }
+    return kShapeError;
+  }
+  if (is_known) return writer->add("the layout of memory does not hold at these sizes, so that nothing was run"), kInternalError;
+  writer->add("the sizes of this call are too large: what is computed from them may not fit into 64 bits\n"
+              "  help: call with smaller sizes, or cut the arrays into several calls");
+  return kShapeError;
+}
+
+inline void add_place(const Dim& dim, int64_t size, Writer* writer) {
+  writer->add(dim.place);
+  writer->add(": found size ");
+  writer->add(size);
+}
+
+// Fills `raw` from the shapes of the arguments of a call.
+inline Status read_shapes(const Package* package, const int64_t* const* shapes, int64_t* raw, Writer* writer) {
+  const Dim* dim = package->dims;
+  for (int64_t k = 0; k < package->code->arguments; k++) {
+    const int rank = package->arguments[k].rank;
+    for (int axis = 0; axis < rank; axis++, dim++) {
+      const int64_t size = shapes[k][axis], expected = dim->fixed >= 0 ? dim->fixed : shapes[dim->argument][dim->axis];
+      if (dim->symbol >= 0) raw[dim->symbol] = size;
+      if (size >= 0 && size == expected) continue;
+      add_place(*dim, size, writer);
+      writer->add(", expected ");
+      if (size >= 0) writer->add(expected);
+      else writer->add("at least 0");
+      if (size >= 0) writer->add(dim->reason);
+      writer->add("\n  found shape ");
+      writer->add_shape(shapes[k], rank);
+      writer->add(", expected ");
+      writer->add(dim->wanted);
+      return kShapeError;
+    }
+  }
+  dim = package->dims;
+  for (int64_t k = 0; k < package->code->arguments; k++) {
+    for (int axis = 0; axis < package->arguments[k].rank; axis++, dim++) {
+      if (dim->symbol < 0 || shapes[k][axis] <= kLargestSize) continue;
+      add_place(*dim, shapes[k][axis], writer);
+      writer->add(", expected at most ");
+      writer->add(kLargestSize);
+      writer->add(": a dynamic size, and positions a little beyond it, are i32\n"
+                  "  help: give the dim a static size, or split it into two");
+      return kShapeError;
+    }
+  }
+  return kOk;
+}
+
+inline Status wrong(const char* what, int64_t number, const char* how, Writer* writer) {
+  writer->add(what);
+  writer->add(number);
+  writer->add(how);
+  return kArgumentError;
+}
+
+struct Sizes {  // of a call
+  int64_t *raw, *kept, *dims;
+  int64_t arena_bytes;
+};
+
+// Checks the sizes of a call, and computes all others from them.
+inline Status plan(const Package* package, const void* const* arguments, const int64_t* const* shapes, Sizes* sizes,
+                   Writer* writer) {
+  const ShloHostCode* const code = package->code;
+  for (int64_t k = 0; k < code->arguments; k++)
+    if (package->arguments[k].rank > 0 && (shapes == nullptr || shapes[k] == nullptr))
+      return wrong("argument ", k, ": found no shape", writer);
+  if (const Status status = read_shapes(package, shapes, sizes->raw, writer)) return status;
+  for (int64_t k = 0; k < package->reading_count; k++) {
+    const Reading& one = package->readings[k];
+    if (arguments == nullptr || arguments[one.argument] == nullptr)
+      return wrong("argument ", one.argument, ": found no array, whose elements are sizes", writer);
+    sizes->raw[one.symbol] =
+        host_code::read_index(static_cast<const char*>(arguments[one.argument]) + one.offset, one.width);
+  }
+  if (shlo_plan_call(code, sizes->raw, sizes->kept, sizes->dims, &sizes->arena_bytes) != 0)
+    return explain(package, sizes->raw, writer);
+  for (int64_t k = 0; k < code->dim_count; k++)
+    if (sizes->dims[k] < 0) return writer->add("a size of a result is negative, so that nothing was run"), kInternalError;
+  return kOk;
+}
+
+inline int64_t words_of_sizes(const ShloHostCode* code) { return code->given + code->kept + code->dim_count; }
+
+inline Sizes placed(const ShloHostCode* code, int64_t* words) {
+  return Sizes{words, words + code->given, words + code->given + code->kept, 0};
+}
+
+// --- arrays ---------------------------------------------------------------------------------------------------------
+
+// Whether a call can read, or write, an array: null is none, which is fine without elements.
+inline Status check_array(const char* what, int64_t number, const void* data, const ShloTensor& tensor,
+                          const int64_t* shape, int64_t alignment, Writer* writer) {
+  bool is_empty = false;
+  for (int k = 0; k < tensor.rank; k++) is_empty |= shape[k] == 0;
+  if (is_empty) return kOk;
+  if (data == nullptr) return wrong(what, number, ": found no memory", writer);
+  if (reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(alignment) != 0)
+    return wrong(what, number, ": found memory that is not aligned to its elements", writer);
+  return kOk;
+}
+
+inline Status check_arrays(const Package* package, const void* const* arguments, const int64_t* const* shapes,
+                           void* const* results, const int64_t* dims, Writer* writer) {
+  const ShloHostCode* const code = package->code;
+  const int64_t* alignment = package->alignments;
+  for (int64_t k = 0; k < code->arguments; k++) {
+    const int64_t* const shape = shapes == nullptr ? nullptr : shapes[k];
+    const void* const data = arguments == nullptr ? nullptr : arguments[k];
+    if (const Status status = check_array("argument ", k, data, package->arguments[k], shape, *alignment++, writer))
+      return status;
+  }
+  for (int64_t k = 0; k < code->results; k++) {
+    void* const data = results == nullptr ? nullptr : results[k];
+    if (const Status status = check_array("result ", k, data, package->results[k], dims, *alignment++, writer))
+      return status;
+    dims += package->results[k].rank;
+  }
+  return kOk;
+}
+
+// --- models ---------------------------------------------------------------------------------------------------------
+
+inline int64_t available_cpus() {
+  cpu_set_t cpus;
+  if (sched_getaffinity(0, sizeof cpus, &cpus) == 0) return CPU_COUNT(&cpus);
+  const long count = sysconf(_SC_NPROCESSORS_ONLN);
+  return count < 1 ? 1 : count;
+}
+
+inline void destroy(Model* model) {
+  if (model == nullptr) return;
+  if (model->runtime != nullptr) shlo_runtime_destroy(model->runtime);
+  for (int64_t k = 0; k < model->package->code->packings; k++) drop(model->options, model->packed[k]);
+  drop(model->options, model->spare);
+  const ShloOptions options = model->options;
+  drop(options, model);
+}
+
+inline Status pack(Model* model, const Packing& one) {
+  void* const memory = new_memory(model->options, one.bytes > 0 ? one.bytes : 1);
+  if (memory == nullptr) return kMemoryError;
+  model->packed[one.number] = memory;
+  Block* block;
+  char* const room = take_arena(model, (one.source_count + 1) * static_cast<int64_t>(sizeof(void*)), &block);
+  if (room == nullptr) return kMemoryError;
+  void** const buffers = reinterpret_cast<void**>(room);
+  for (int64_t k = 0; k < one.source_count; k++) buffers[k] = model->constants[one.sources[k]];
+  buffers[one.source_count] = memory;
+  const bool done = one.extent <= 0 || model->runtime->parallel(model->runtime, one.kernel, buffers, one.dims,
+                                                                one.extent, one.grain, one.scratch) != 0;
+  give_back(model, block);
+  return done ? kOk : kMemoryError;
+}
+
+inline Status create(const Package* package, Model** out, const ShloOptions* given) {
+  if (out == nullptr) return kArgumentError;
+  *out = nullptr;
+  ShloOptions options = given == nullptr ? ShloOptions{0, nullptr, nullptr, nullptr} : *given;
+  if (options.threads < 0 || (options.allocate == nullptr) != (options.release == nullptr)) return kArgumentError;
+  if (options.allocate == nullptr) options.allocate = allocate, options.release = release;
+  const int64_t literals = package->code->literals, packings = package->code->packings;
+  const int64_t bytes = static_cast<int64_t>(sizeof(Model)) + (literals + packings) * static_cast<int64_t>(sizeof(void*));
+  Model* const model = static_cast<Model*>(new_memory(options, bytes));
+  if (model == nullptr) return kMemoryError;
+  memset(static_cast<void*>(model), 0, static_cast<size_t>(bytes));
+  model->package = package;
+  model->options = options;
+  model->constants = reinterpret_cast<void**>(model + 1);
+  model->packed = model->constants + literals;
+  for (int64_t k = 0; k < literals; k++)  // nothing writes to them
+    model->constants[k] = const_cast<unsigned char*>(package->literals + package->literal_offsets[k]);
+  model->runtime = shlo_runtime_create(options.threads == 0 ? available_cpus() : options.threads);
+  Status status = model->runtime == nullptr ? kMemoryError : kOk;
+  const uint64_t mode = set_default_float_mode();
+  for (int64_t k = 0; k < package->packing_count && status == kOk; k++) status = pack(model, package->packings[k]);
+  restore_float_mode(mode);
+  if (status == kOk) *out = model;
+  else destroy(model);
+  return status;
+}
+
+inline Status result_shapes(const Model* model, const void* const* arguments, const int64_t* const* shapes,
+                            int64_t* const* found, Writer* writer) {
+  if (model == nullptr) return writer->add("found no model"), kArgumentError;
+  const Package* const package = model->package;
+  Room room;
+  const int64_t bytes = (words_of_sizes(package->code) + 1) * static_cast<int64_t>(sizeof(int64_t));
+  int64_t* const words = static_cast<int64_t*>(SHLO_ROOM(room, bytes));
+  if (words == nullptr) return writer->add("no memory for the sizes of a call"), kMemoryError;
+  Sizes sizes = placed(package->code, words);
+  if (const Status status = plan(package, arguments, shapes, &sizes, writer)) return status;
+  const int64_t* dim = sizes.dims;
+  for (int64_t k = 0; k < package->code->results; k++) {
+    const int rank = package->results[k].rank;
+    if (rank > 0 && (found == nullptr || found[k] == nullptr)) return wrong("result ", k, ": found no shape to fill", writer);
+    for (int axis = 0; axis < rank; axis++) found[k][axis] = *dim++;
+  }
+  return kOk;
+}
+
+inline Status run(Model* model, const void* const* arguments, const int64_t* const* shapes, void* const* results,
+                  Writer* writer) {
+  if (model == nullptr) return writer->add("found no model"), kArgumentError;
+  const Package* const package = model->package;
+  const ShloHostCode* const code = package->code;
+  Room room;
+  const int64_t words = words_of_sizes(code), pointers = code->arguments + code->packings;
+  void** const addresses =
+      static_cast<void**>(SHLO_ROOM(room, (words + pointers + 1) * static_cast<int64_t>(sizeof(int64_t))));
+  if (addresses == nullptr) return writer->add("no memory for the sizes of a call"), kMemoryError;
+  Sizes sizes = placed(code, reinterpret_cast<int64_t*>(addresses + pointers));
+  if (const Status status = plan(package, arguments, shapes, &sizes, writer)) return status;
+  if (const Status status = check_arrays(package, arguments, shapes, results, sizes.dims, writer)) return status;
+  for (int64_t k = 0; k < code->arguments; k++)  // nothing writes to them
+    addresses[k] = arguments == nullptr ? nullptr : const_cast<void*>(arguments[k]);
+  for (int64_t k = 0; k < code->packings; k++) addresses[code->arguments + k] = model->packed[k];
+  Block* block;
+  char* const arena = take_arena(model, sizes.arena_bytes, &block);
+  if (arena == nullptr) {
+    writer->add("no memory for the temporaries of this call: ");
+    writer->add(sizes.arena_bytes);
+    return writer->add(" bytes"), kMemoryError;
+  }
+  const uint64_t mode = set_default_float_mode();
+  const int64_t end = shlo_run_call(code, model->runtime, addresses, results, model->constants, sizes.kept, arena,
+                                    nullptr, nullptr);
+  restore_float_mode(mode);
+  give_back(model, block);
+  if (end == SHLO_DONE) return kOk;
+  writer->add("no memory for what the calling thread needs for itself while it computes\n"
+              "  help: call with smaller sizes");
+  return kMemoryError;
+}
+
+inline const ShloTensor* tensor(const ShloTensor* tensors, int64_t count, int number) {
+  return number < 0 || number >= count ? nullptr : tensors + number;
+}
+
+}  // namespace c_api
+
+// Defines the functions of a package named NAME, as its header declares them, for a `Package`. The header is not
+// included: a user chose the name, which may mean something here. Its types have the same layout: a status is an int.
+#define SHLO_C_API(NAME, package)                                                                                      \
+  extern "C" {                                                                                                         \
+  int NAME##_create(c_api::Model** out, const ShloOptions* options) { return c_api::create(&package, out, options); }  \
+  void NAME##_destroy(c_api::Model* model) { c_api::destroy(model); }                                                  \
+  int NAME##_argument_count(void) { return static_cast<int>(package.code->arguments); }                                \
+  int NAME##_result_count(void) { return static_cast<int>(package.code->results); }                                    \
+  const ShloTensor* NAME##_argument(int number) {                                                                      \
+    return c_api::tensor(package.arguments, package.code->arguments, number);                                          \
+  }                                                                                                                    \
+  const ShloTensor* NAME##_result(int number) {                                                                        \
+    return c_api::tensor(package.results, package.code->results, number);                                              \
+  }                                                                                                                    \
+  int NAME##_result_shapes(const c_api::Model* model, const void* const* arguments, const int64_t* const* shapes,      \
+                           int64_t* const* found, char* message, size_t message_bytes) {                               \
+    c_api::Writer writer(message, message_bytes);                                                                      \
+    return c_api::result_shapes(model, arguments, shapes, found, &writer);                                             \
+  }                                                                                                                    \
+  int NAME##_run(c_api::Model* model, const void* const* arguments, const int64_t* const* shapes,                      \
+                 void* const* results, char* message, size_t message_bytes) {                                          \
+    c_api::Writer writer(message, message_bytes);                                                                      \
+    return c_api::run(model, arguments, shapes, results, &writer);                                                     \
+  }                                                                                                                    \
+  }
