@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from shlo_disc.bytecode import HostCode
 from shlo_disc.bytecode.binary import NUMBERS, SECTIONS
 from shlo_disc.bytecode.code import WIDTHS
 from shlo_disc.bytecode.encode import encode_with
+from shlo_disc.bytecode.instructions import FORMATS
 from shlo_disc.c_package.header import DTYPES
 from shlo_disc.c_package.spelling import c_numbers, c_string, utf8
 from shlo_disc.diagnostics import InternalError
@@ -18,6 +19,7 @@ from shlo_disc.host_ir import Launch
 from shlo_disc.runtime.arguments import expected_shape, reason_of_size
 from shlo_disc.runtime.checks import ShownSize, message_parts
 from shlo_disc.runtime.interop import dtype_of
+from shlo_disc.runtime.limits import HINTS
 from shlo_disc.runtime.packing import known_symbols, packed_sizes
 from shlo_disc.size_expr import SizeExpr, evaluate, symbols_of
 
@@ -33,21 +35,25 @@ def package_text(artifact: Artifact, name: str) -> str:
         part.size
         for check in artifact.checks
         for part in message_parts(artifact, check)
-        if isinstance(part, ShownSize) and not isinstance(part.size, int) and _is_known(artifact, part.size)
+        if isinstance(part, ShownSize) and _is_known(artifact, part.size)
     )
+    shown |= dict.fromkeys(dim for limit in artifact.limits for dim in limit.dims)
     code, registers = encode_with(artifact, tuple(shown))
     places: dict[SizeExpr, int] = dict(zip(shown, registers, strict=True))
+    needed = _needed(code)
     packings = list(_packings(artifact))
     kernels = dict.fromkeys([*code.names, *(one.kernel for _, one in packings)])
     lines = ['#include "call/c_api.h"', "", 'extern "C" {', "extern const unsigned char shlo_literals[];"]
     lines += [f"void {_kernel(one)}({_KERNEL});" for one in kernels]
     lines += ["}", "", "namespace {", ""]
     lines += [*_host_code(code), *_tensors(artifact), *_dims(artifact), *_readings(artifact)]
-    lines += [*_messages(artifact, places), *_literals(artifact), *_packing_tables(artifact, packings)]
+    lines += [*_messages(artifact, places), *_limits(artifact, places)]
+    lines += [_array("int32_t", "needed", needed), *_literals(artifact), *_packing_tables(artifact, packings)]
     lines += [
         "const c_api::Package package = {",
         "    &host_code, arguments, results, alignments, dims, readings,",
-        f"    {len(artifact.unbacked_sizes)}, checks, shlo_literals, literal_offsets, packings, {len(packings)}}};",
+        f"    {len(artifact.unbacked_sizes)}, checks, needed, {len(needed)}, limits, {len(artifact.limits)},",
+        f"    shlo_literals, literal_offsets, packings, {len(packings)}}};",
         "", "}  // namespace", "", f"SHLO_C_API({name}, package)", "",
     ]  # fmt: skip
     return "\n".join(lines)
@@ -140,7 +146,7 @@ def _readings(artifact: Artifact) -> Iterator[str]:
     yield _records("c_api::Reading", "readings", records)
 
 
-def _messages(artifact: Artifact, places: dict[SizeExpr, int]) -> Iterator[str]:
+def _messages(artifact: Artifact, places: Mapping[SizeExpr, int]) -> Iterator[str]:
     """The message of each check, as texts with registers between them."""
     records = list[str]()
     for number, check in enumerate(artifact.checks):
@@ -149,8 +155,6 @@ def _messages(artifact: Artifact, places: dict[SizeExpr, int]) -> Iterator[str]:
         for part in message_parts(artifact, check):
             if isinstance(part, str):
                 text += part
-            elif isinstance(part.size, int):
-                text += str(part.size)
             elif part.size in places:
                 pieces.append([_text(text), places[part.size]])
                 text = ""
@@ -160,6 +164,28 @@ def _messages(artifact: Artifact, places: dict[SizeExpr, int]) -> Iterator[str]:
         yield _records("c_api::Piece", f"message_{number}", [f"{{{text}, {value}}}" for text, value in pieces[1:]])
         records.append(f"{{message_{number}, {len(pieces) - 1}}}")
     yield _records("c_api::Message", "checks", records)
+
+
+def _needed(code: HostCode) -> list[int]:
+    """The registers on which results and memory depend: all that are read but grains and work."""
+    found = dict.fromkeys([*range(code.symbols), code.arena, *code.dims, *code.conditions])
+    found |= dict.fromkeys([code.reserve] if code.reserve >= 0 else [])
+    found |= dict.fromkeys(register for _, _, *places, _ in code.slot_records() for register in places)
+    for one in code.instructions():
+        for name, kind in FORMATS[one.code]:
+            if kind == "register" and name not in HINTS:
+                value = one.operands[name.rstrip("*")]
+                found |= dict.fromkeys(value if isinstance(value, tuple) else [value])
+    return list(found)
+
+
+def _limits(artifact: Artifact, places: Mapping[SizeExpr, int]) -> Iterator[str]:
+    """The sizes of arrays that are not stored, whose elements kernels number all the same."""
+    records = list[str]()
+    for number, limit in enumerate(artifact.limits):
+        yield _array("int32_t", f"limit_{number}_dims", [places[dim] for dim in limit.dims])
+        records.append(f"{{{limit.unit}, {len(limit.dims)}, limit_{number}_dims}}")
+    yield _records("c_api::Limit", "limits", records)
 
 
 def _literals(artifact: Artifact) -> Iterator[str]:

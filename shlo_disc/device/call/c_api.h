@@ -74,6 +74,11 @@ struct Packing {  // operands of kernels, packed when a model is created; `sourc
   const int64_t *sources, *dims;
 };
 
+struct Limit {  // the product of registers (those that are 0 left out) and `unit` has to fit into 64 bits
+  int64_t unit, count;
+  const int32_t* dims;
+};
+
 struct Package {
   const ShloHostCode* code;
   const ShloTensor *arguments, *results;
@@ -82,6 +87,10 @@ struct Package {
   const Reading* readings;
   int64_t reading_count;
   const Message* checks;  // the message of each
+  const int32_t* needed;  // registers whose values have to fit into 64 bits
+  int64_t needed_count;
+  const Limit* limits;
+  int64_t limit_count;
   const unsigned char* literals;
   const int64_t* literal_offsets;
   const Packing* packings;
@@ -187,59 +196,77 @@ inline void give_back(Model* model, Block* block) {
 
 // --- sizes ----------------------------------------------------------------------------------------------------------
 
-// The value of a function of sizes. False if it does not fit into 64 bits.
+// The value of a function of sizes, which wraps around. False if it does not fit into 64 bits.
 inline bool exact(int32_t function, int64_t a, int64_t b, int64_t* value) {
   using namespace host_code;
   if (function == kAdd) return !__builtin_add_overflow(a, b, value);
   if (function == kMultiply) return !__builtin_mul_overflow(a, b, value);
-  if (function == kDivide && a == INT64_MIN && b == -1) return false;
   *value = value_of(function, a, b);
+  return function != kDivide || a != INT64_MIN || b != -1;
+}
+
+// All registers of a call; `fit`: which values fit into 64 bits.
+inline void evaluate(const ShloHostCode* code, const int64_t* raw, int64_t* registers, bool* fit) {
+  for (int64_t k = 0; k < code->registers; k++) fit[k] = true;
+  memcpy(registers, raw, static_cast<size_t>(code->given) * sizeof(int64_t));
+  memcpy(registers + code->first_constant, code->constants, static_cast<size_t>(code->constant_count) * sizeof(int64_t));
+  for (const int32_t *at = code->sizes, *end = at + code->size_words; at < end; at += 4)
+    fit[at[1]] = exact(at[0], registers[at[2]], registers[at[3]], registers + at[1]) && fit[at[2]] && fit[at[3]];
+}
+
+inline bool within(const Limit& limit, const int64_t* registers, const bool* fit) {
+  int64_t total = limit.unit;
+  for (int64_t k = 0; k < limit.count; k++) {
+    const int32_t dim = limit.dims[k];
+    if (!fit[dim] || __builtin_mul_overflow(total, registers[dim] > 1 ? registers[dim] : 1, &total)) return false;
+  }
   return true;
 }
 
-// All registers of a call, for messages; `fits` says which values fit into 64 bits.
-inline void evaluate(const ShloHostCode* code, const int64_t* raw, int64_t* registers, bool* fits) {
-  for (int64_t k = 0; k < code->registers; k++) fits[k] = true;
-  memcpy(registers, raw, static_cast<size_t>(code->given) * sizeof(int64_t));
-  memcpy(registers + code->first_constant, code->constants, static_cast<size_t>(code->constant_count) * sizeof(int64_t));
-  for (const int32_t *at = code->sizes, *end = at + code->size_words; at < end; at += 4) {
-    int64_t* const target = registers + at[1];
-    *target = 0;
-    fits[at[1]] = fits[at[2]] && fits[at[3]] && exact(at[0], registers[at[2]], registers[at[3]], target);
-  }
-}
+struct Sizes {  // of a call
+  int64_t *raw, *kept, *dims;
+  int64_t arena_bytes;
+};
 
-// Says why `shlo_plan_call` refused the sizes `raw`.
-inline Status explain(const Package* package, const int64_t* raw, Writer* writer) {
-  using namespace host_code;
+// Does what `shlo_plan_call` does, also for sizes so large that its bounds do not exclude an overflow, and says what is
+// wrong with sizes that it refuses.
+inline Status plan_exactly(const Package* package, Sizes* sizes, Writer* writer) {
   const ShloHostCode* const code = package->code;
   Room room;
   const int64_t count = code->registers;
   char* const memory = static_cast<char*>(SHLO_ROOM(room, (count + 1) * static_cast<int64_t>(sizeof(int64_t) + 1)));
   if (memory == nullptr) return writer->add("no memory to check the sizes of a call"), kMemoryError;
   int64_t* const registers = reinterpret_cast<int64_t*>(memory);
-  bool* const known = reinterpret_cast<bool*>(registers + count);
-  evaluate(code, raw, registers, known);
-  bool is_known = fits(code, raw);
+  bool* const fit = reinterpret_cast<bool*>(registers + count);
+  evaluate(code, sizes->raw, registers, fit);
+  bool all_fit = true;
   const Message* message = package->checks;
-  for (const int32_t *at = code->checks, *end = at + code->check_words; at < end; at += 3, message++) {
-    if (!known[at[1]] || !known[at[2]]) {
-      is_known = false;
-      break;
-    }
-    if (holds(at[0], registers[at[1]], registers[at[2]])) continue;
+  for (const int32_t *at = code->checks, *end = at + code->check_words; at < end && all_fit; at += 3, message++) {
+    all_fit = fit[at[1]] && fit[at[2]];
+    if (!all_fit || host_code::holds(at[0], registers[at[1]], registers[at[2]])) continue;
     for (const Piece *piece = message->pieces, *last = piece + message->count; piece < last; piece++) {
       writer->add(piece->text);
       if (piece->value < 0) continue;
-      if (known[piece->value]) writer->add(registers[piece->value]);
+      if (fit[piece->value]) writer->add(registers[piece->value]);
       else writer->add("?");
     }
     return kShapeError;
   }
-  if (is_known) return writer->add("the layout of memory does not hold at these sizes, so that nothing was run"), kInternalError;
-  writer->add("the sizes of this call are too large: what is computed from them may not fit into 64 bits\n"
-              "  help: call with smaller sizes, or cut the arrays into several calls");
-  return kShapeError;
+  for (int64_t k = 0; k < package->needed_count; k++) all_fit = all_fit && fit[package->needed[k]];
+  for (int64_t k = 0; k < package->limit_count; k++) all_fit = all_fit && within(package->limits[k], registers, fit);
+  if (!all_fit) {
+    writer->add("the sizes of this call are too large: what is computed from them does not fit into 64 bits\n"
+                "  help: call with smaller sizes, or cut the arrays into several calls");
+    return kShapeError;
+  }
+  for (int64_t k = 0; k < code->condition_count; k++) {
+    if (registers[code->conditions[k]] >= 0) continue;
+    return writer->add("the layout of memory does not hold at these sizes, so that nothing was run"), kInternalError;
+  }
+  for (int64_t k = 0; k < code->dim_count; k++) sizes->dims[k] = registers[code->dims[k]];
+  sizes->arena_bytes = registers[code->arena];
+  memcpy(sizes->kept, registers, static_cast<size_t>(code->kept) * sizeof(int64_t));
+  return kOk;
 }
 
 inline void add_place(const Dim& dim, int64_t size, Writer* writer) {
@@ -291,11 +318,6 @@ inline Status wrong(const char* what, int64_t number, const char* how, Writer* w
   return kArgumentError;
 }
 
-struct Sizes {  // of a call
-  int64_t *raw, *kept, *dims;
-  int64_t arena_bytes;
-};
-
 // Checks the sizes of a call, and computes all others from them.
 inline Status plan(const Package* package, const void* const* arguments, const int64_t* const* shapes, Sizes* sizes,
                    Writer* writer) {
@@ -312,7 +334,7 @@ inline Status plan(const Package* package, const void* const* arguments, const i
         host_code::read_index(static_cast<const char*>(arguments[one.argument]) + one.offset, one.width);
   }
   if (shlo_plan_call(code, sizes->raw, sizes->kept, sizes->dims, &sizes->arena_bytes) != 0)
-    return explain(package, sizes->raw, writer);
+    if (const Status status = plan_exactly(package, sizes, writer)) return status;
   for (int64_t k = 0; k < code->dim_count; k++)
     if (sizes->dims[k] < 0) return writer->add("a size of a result is negative, so that nothing was run"), kInternalError;
   return kOk;
