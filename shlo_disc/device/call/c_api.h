@@ -401,16 +401,16 @@ inline Status pack(Model* model, const Packing& one) {
   void* const memory = new_memory(model->options, one.bytes > 0 ? one.bytes : 1);
   if (memory == nullptr) return kMemoryError;
   model->packed[one.number] = memory;
-  Block* block;
-  char* const room = take_arena(model, (one.source_count + 1) * static_cast<int64_t>(sizeof(void*)), &block);
-  if (room == nullptr) return kMemoryError;
-  void** const buffers = reinterpret_cast<void**>(room);
+  Room room;
+  void** const buffers =
+      static_cast<void**>(SHLO_ROOM(room, (one.source_count + 1) * static_cast<int64_t>(sizeof(void*))));
+  if (buffers == nullptr) return kMemoryError;
   for (int64_t k = 0; k < one.source_count; k++) buffers[k] = model->constants[one.sources[k]];
   buffers[one.source_count] = memory;
-  const bool done = one.extent <= 0 || model->runtime->parallel(model->runtime, one.kernel, buffers, one.dims,
-                                                                one.extent, one.grain, one.scratch) != 0;
-  give_back(model, block);
-  return done ? kOk : kMemoryError;
+  if (one.extent <= 0) return kOk;
+  const int64_t done = model->runtime->parallel(model->runtime, one.kernel, buffers, one.dims, one.extent, one.grain,
+                                                one.scratch);
+  return done != 0 ? kOk : kMemoryError;
 }
 
 inline Status create(const Package* package, Model** out, const ShloOptions* given) {
