@@ -105,6 +105,23 @@ class Bound:
         """
         self._save(Path(path), targets)
 
+    def build(self, directory: str | os.PathLike[str], name: str = "model", target: str | None = None) -> None:
+        """Refuse: a library for C cannot hold bound arguments yet. `Compiled.build` writes one without them.
+
+        Args:
+            directory: as of `Compiled.build`.
+            name: as of `Compiled.build`.
+            target: as of `Compiled.build`.
+
+        Raises:
+            ShloDiscError: always.
+        """
+        del directory, name, target
+        raise ShloDiscError(
+            "found a program with bound arguments, expected one without them: a library for C cannot hold them yet\n"
+            "  help: build the program itself; its callers pass all arguments"
+        )
+
     def _save(self, path: Path | None, targets: Sequence[str] | None = None) -> bytes:
         from shlo_disc.program_file.writer import BoundProgram, save  # noqa: PLC0415  few programs need it
 

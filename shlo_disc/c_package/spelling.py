@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.diagnostics import ShloDiscError, printable
 
 _PLAIN = frozenset(map(ord, " !#$%&'()*+,-./0123456789:;<=>@[]^_`{|}~")) | frozenset(
     code for code in range(128) if chr(code).isalnum()
@@ -34,8 +34,8 @@ def check_package_name(name: object) -> str:
 
 
 def utf8(text: str) -> bytes:
-    """The bytes of a text in C; what is no character of Unicode is escaped as Python does."""
-    return text.encode(errors="backslashreplace")
+    """The bytes of a text in C: escaped for terminals, as texts of errors are in Python."""
+    return printable(text).encode(errors="backslashreplace")
 
 
 def c_string(text: str) -> str:
