@@ -1,5 +1,6 @@
 # JAX's functions are partly untyped.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false
 """Programs of many kinds, and arguments at a size."""
 
 from __future__ import annotations

@@ -1,3 +1,6 @@
+# JAX's functions are partly untyped.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false
 """The command, the files that it writes, and other compilers and machines."""
 
 from __future__ import annotations
@@ -27,7 +30,9 @@ def test_the_command_writes_a_package(tmp_path: Path, capsys: pytest.CaptureFixt
     assert f"{folder}: copy.h, libcopy.so (" in capsys.readouterr().out
     names = {"copy.h", "libcopy.so", "libcopy.a", "copy.pc", "copy-config.cmake", "example.c"}
     assert {path.name for path in folder.iterdir()} == names
-    compile_c("gcc", "-std=c99", "example.c", "-I.", "-L.", "-lcopy", "-lm", "-lpthread", "-o", "example", folder=folder)
+    compile_c(
+        "gcc", "-std=c99", "example.c", "-I.", "-L.", "-lcopy", "-lm", "-lpthread", "-o", "example", folder=folder
+    )
     environment = {"LD_LIBRARY_PATH": str(folder)}
     done = subprocess.run([folder / "example", "3"], capture_output=True, env=environment, check=False)
     assert (done.returncode, done.stdout) == (0, b"result 0 (3): 0 0.25 0.5\n")

@@ -1,3 +1,6 @@
+# JAX's functions are partly untyped.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false
 """The libraries as other programs use them: from C and C++, several in one process, under sanitizers."""
 
 from __future__ import annotations
@@ -62,7 +65,12 @@ def test_only_the_functions_of_the_header_are_visible(built: Package) -> None:
     assert symbols(built.folder / "libmodel.so", "--dynamic") == set(exports("model"))
     assert symbols(built.folder / "libmodel.a") == set(exports("model"))
     needed = output("ldd", "libmodel.so", folder=built.folder)
-    assert set(re.findall(r"^\s(\S+)\.so", needed, re.MULTILINE)) <= {"linux-vdso", "libc", "libm", "/lib64/ld-linux-x86-64"}
+    assert set(re.findall(r"^\s(\S+)\.so", needed, re.MULTILINE)) <= {
+        "linux-vdso",
+        "libc",
+        "libm",
+        "/lib64/ld-linux-x86-64",
+    }
 
 
 def test_the_example_runs(built: Package) -> None:
