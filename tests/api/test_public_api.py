@@ -61,6 +61,6 @@ def test_errors_of_a_call_are_also_the_builtin_ones() -> None:
 def test_a_compiled_program_offers_this() -> None:
     public = {name for name in vars(shlo_disc.Compiled) if not name.startswith("_")}
     assert public == {
-        "as_jax", "bind", "executable", "explain", "explain_dispatch", "facts", "host_source", "kernels_source",
-        "max_size", "peak_formula", "peak_memory", "report", "save", "selections", "stats",
+        "as_jax", "bind", "build", "executable", "explain", "explain_dispatch", "facts", "host_source",
+        "kernels_source", "max_size", "peak_formula", "peak_memory", "report", "save", "selections", "stats",
     }  # fmt: skip

@@ -58,7 +58,11 @@ class Package:
             return [Answer(created, "", [])]
         while at < len(data):
             status, length = struct.unpack_from("<2q", data, at)
-            message, at, results = data[at + 16 : at + 16 + length].decode(), at + 16 + length, []
+            message, at, results = (
+                data[at + 16 : at + 16 + length].decode(),
+                at + 16 + length,
+                list[np.ndarray[Any, Any]](),
+            )
             for one in self.artifact.results if status == 0 else ():
                 shape = struct.unpack_from(f"<{len(one.shape)}q", data, at)
                 at += 8 * len(shape)

@@ -29,8 +29,10 @@ def test_results_are_those_of_python(name: str, tmp_path: Path) -> None:
 
 
 TEXT = """
-func.func @main(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>, %n: tensor<i32>) -> (tensor<?x?xf32>, tensor<?xi64>, tensor<?xf32>) {
-  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>
+func.func @main(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>, %n: tensor<i32>)
+    -> (tensor<?x?xf32>, tensor<?xi64>, tensor<?xf32>) {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>
   %1 = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>
   %2 = stablehlo.dynamic_iota %1, dim = 0 : (tensor<1xi32>) -> tensor<?xi64>
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
@@ -46,7 +48,7 @@ def test_empty_arrays_and_sizes_that_are_elements(tmp_path: Path) -> None:
     built = package(run, tmp_path)
     rng = np.random.default_rng(1)
     sizes = [(a, b, c) for a in (0, 1, 5) for b in (0, 1, 19) for c in (0, 3)]
-    calls = [
+    calls: list[list[Any]] = [
         [rng.standard_normal((a, b), np.float32), rng.standard_normal((b, c), np.float32), np.int32(n)]
         for a, b, c in sizes
         for n in (0, 7)
