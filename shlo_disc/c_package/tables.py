@@ -51,7 +51,7 @@ def package_text(artifact: Artifact, name: str) -> str:
     lines += [_array("int32_t", "needed", needed), *_literals(artifact), *_packing_tables(artifact, packings)]
     lines += [
         "const c_api::Package package = {",
-        "    &host_code, arguments, results, alignments, dims, readings,",
+        f"    &host_code, arguments, results, alignments, dims, places, {len(artifact.raw)}, readings,",
         f"    {len(artifact.unbacked_sizes)}, checks, needed, {len(needed)}, limits, {len(artifact.limits)},",
         f"    shlo_literals, literal_offsets, packings, {len(packings)}}};",
         "", "}  // namespace", "", f"SHLO_C_API({name}, package)", "",
@@ -123,9 +123,8 @@ def _tensors(artifact: Artifact) -> Iterator[str]:
 
 
 def _dims(artifact: Artifact) -> Iterator[str]:
-    """A record for each dim of each argument."""
-    first, records = dict[str, tuple[int, int]](), list[str]()
-    defined = {place: number for number, place in enumerate(artifact.raw)}
+    """A record for each dim of each argument, and where the first symbols get their values."""
+    first, records, numbers = dict[str, tuple[int, int]](), list[str](), dict[tuple[int, int], int]()
     for number, argument in enumerate(artifact.arguments):
         for axis, size in enumerate(argument.shape):
             fixed, place, reason = size, (number, axis), ""
@@ -133,9 +132,11 @@ def _dims(artifact: Artifact) -> Iterator[str]:
                 fixed, place = -1, first.setdefault(size, (number, axis))
                 reason = reason_of_size(artifact, size, place, is_bound=False)
             texts = (f"{argument.name}, dim {axis}", reason, expected_shape(artifact, argument, axis))
-            numbers = (fixed, *place, defined.get((number, axis), -1))
-            records.append(f"{{{', '.join(map(str, numbers))}, {', '.join(map(_text, texts))}}}")
+            numbers[number, axis] = len(records)
+            records.append(f"{{{', '.join(map(str, (fixed, *place)))}, {', '.join(map(_text, texts))}}}")
     yield _records("c_api::Dim", "dims", records)
+    places = [f"{{{argument}, {axis}, {numbers[argument, axis]}}}" for argument, axis in artifact.raw]
+    yield _records("c_api::Place", "places", places)
 
 
 def _readings(artifact: Artifact) -> Iterator[str]:

@@ -13,6 +13,8 @@ import numpy as np
 
 import shlo_disc
 from shlo_disc.artifact import Artifact
+from shlo_disc.c_package.build import package_files
+from shlo_disc.runtime.building.machines import native
 from shlo_disc.runtime.interop import dtype_of
 
 FOLDER = Path(__file__).parent
@@ -76,10 +78,22 @@ class Package:
 def package(compiled: shlo_disc.Compiled, folder: Path, *flags: str) -> Package:
     """Build a package for this machine, and the driver."""
     compiled.build(folder, target="native")
+    return linked(compiled.executable.artifact, folder, *flags)
+
+
+def package_of(artifact: Artifact, folder: Path) -> Package:
+    """The package of an artifact that no compiler made."""
+    for name, data in package_files(artifact, "model", shlo_disc.CompileOptions(optimize=0), native()).items():
+        (folder / name).write_bytes(data)
+    return linked(artifact, folder)
+
+
+def linked(artifact: Artifact, folder: Path, *flags: str) -> Package:
+    """The package in a folder, with a driver."""
     driver = folder / "driver"
     command = ["gcc", *STRICT, *flags, str(FOLDER / "driver.c"), f"-I{folder}", f"-L{folder}", "-lmodel", "-lpthread"]
     compile_c(*command, "-D_POSIX_C_SOURCE=200809L", "-o", str(driver))
-    return Package(folder, compiled.executable.artifact, driver)
+    return Package(folder, artifact, driver)
 
 
 def compile_c(*command: str, folder: Path | None = None) -> None:

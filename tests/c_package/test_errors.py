@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import numpy as np
 import pytest
 
 import shlo_disc
-from tests.c_package.packages import ARGUMENT, MEMORY, OK, SHAPE, Package, compiled_text, package
+from shlo_disc.runtime.cpu.build import build
+from tests.c_package.packages import ARGUMENT, MEMORY, OK, SHAPE, Package, compiled_text, package, package_of
+from tests.runtime.sample import SAMPLE
 
 CHECKED = """
 module @m {
@@ -65,6 +68,17 @@ def test_a_static_program_says_how_to_make_it_dynamic(tmp_path: Path) -> None:
     (answer,) = package(run, tmp_path).calls([zeros((4,))])
     assert (answer.status, answer.message) == (SHAPE, error_of(run, zeros((4,))))
     assert "symbolic_shape" in answer.message
+
+
+def test_a_size_that_another_argument_has(tmp_path: Path) -> None:
+    first, second = SAMPLE.arguments
+    artifact = replace(SAMPLE, arguments=(first, replace(second, shape=("s",))), raw=((0, 0), (0, 1), (0, 1)))
+    arrays = zeros((2, 3), (2,))
+    with pytest.raises(shlo_disc.RuntimeShapeError) as error:
+        build(artifact, shlo_disc.CompileOptions(optimize=0))(arrays)
+    (answer,) = package_of(artifact, tmp_path).calls([arrays])
+    assert (answer.status, answer.message) == (SHAPE, str(error.value))
+    assert "found size 2, expected 3, the size s of " in answer.message
 
 
 class Library:
@@ -139,7 +153,9 @@ def test_pointers_that_are_wrong(checked: tuple[shlo_disc.Compiled, Package]) ->
     functions.model_destroy(library.model)
 
 
-def test_no_memory_is_an_error_and_leaks_nothing(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def packing(tmp_path_factory: pytest.TempPathFactory) -> Package:
+    """Two products with one constant, which is packed in two forms."""
     big = np.random.default_rng(3).standard_normal((48, 96)).astype(np.float32)
     text = """
     func.func @main(%x: tensor<?x48xf32>) -> tensor<?x48xf32> {
@@ -150,8 +166,34 @@ def test_no_memory_is_an_error_and_leaks_nothing(tmp_path: Path) -> None:
           : (tensor<?x96xf32>, tensor<48x96xf32>) -> tensor<?x48xf32>
       return %2 : tensor<?x48xf32>
     }""".replace("HEX", big.tobytes().hex().upper())
-    built = package(compiled_text(text), tmp_path)
+    return package(compiled_text(text), tmp_path_factory.mktemp("packing"))
+
+
+def test_no_memory_is_an_error_and_leaks_nothing(packing: Package) -> None:
     call = zeros((5, 48))
-    statuses = [[one.status for one in built.calls([call, call], allocations=count)] for count in range(6)]
+    statuses = [[one.status for one in packing.calls([call, call], allocations=count)] for count in range(6)]
     # The model, two packed forms of the constant, and the temporaries, which the second call finds again.
     assert statuses == [[MEMORY], [MEMORY], [MEMORY], [MEMORY, MEMORY], [OK, OK], [OK, OK]]
+
+
+def test_packed_constants_are_what_calls_read(packing: Package) -> None:
+    functions, blocks = ctypes.CDLL(str(packing.folder / "libmodel.so")), list[Any]()
+
+    def allocate(_: object, size: int, alignment: int) -> int:
+        blocks.append(ctypes.create_string_buffer(size + alignment))
+        return -(-ctypes.addressof(blocks[-1]) // alignment) * alignment
+
+    hooks = (
+        ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)(allocate),
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(lambda *_: None),
+    )
+    model, x, y = ctypes.c_void_p(), np.ones((5, 48), np.float32), np.full((5, 48), 7, np.float32)
+    options = (ctypes.c_void_p * 4)(1, *[ctypes.cast(hook, ctypes.c_void_p).value for hook in hooks], None)
+    assert functions.model_create(ctypes.byref(model), options) == OK
+    given = ((ctypes.c_void_p * 1)(x.ctypes.data), _rows([(5, 48)]), (ctypes.c_void_p * 1)(y.ctypes.data), None, 0)
+    assert functions.model_run(model, *given) == OK
+    assert np.abs(y).max() > 1
+    for block in blocks[1:3]:  # behind the model
+        ctypes.memset(block, 0, len(block))
+    assert functions.model_run(model, *given) == OK
+    assert not y.any()

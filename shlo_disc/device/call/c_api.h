@@ -56,11 +56,15 @@ struct Message {
 };
 
 // A dim of an argument: a fixed size, or (if `fixed` is negative) that of `axis` of `argument`, the first dim with the
-// same symbol. `symbol`: the register that it gives a value, or -1. The texts are those of an error.
+// same symbol. The texts are those of an error.
 struct Dim {
   int64_t fixed;
-  int32_t argument, axis, symbol;
+  int32_t argument, axis;
   Text place, reason, wanted;
+};
+
+struct Place {  // where a call finds the value of a symbol: an axis of an argument, and its `Dim`
+  int32_t argument, axis, dim;
 };
 
 struct Reading {  // the integer at byte `offset` of an argument is the value of a register; `width` as of `read_index`
@@ -84,6 +88,8 @@ struct Package {
   const ShloTensor *arguments, *results;
   const int64_t* alignments;  // of the elements of arguments, then of results
   const Dim* dims;            // of all arguments
+  const Place* places;        // of the first symbols
+  int64_t place_count;
   const Reading* readings;
   int64_t reading_count;
   const Message* checks;  // the message of each
@@ -282,7 +288,6 @@ inline Status read_shapes(const Package* package, const int64_t* const* shapes, 
     const int rank = package->arguments[k].rank;
     for (int axis = 0; axis < rank; axis++, dim++) {
       const int64_t size = shapes[k][axis], expected = dim->fixed >= 0 ? dim->fixed : shapes[dim->argument][dim->axis];
-      if (dim->symbol >= 0) raw[dim->symbol] = size;
       if (size >= 0 && size == expected) continue;
       add_place(*dim, size, writer);
       writer->add(", expected ");
@@ -296,17 +301,16 @@ inline Status read_shapes(const Package* package, const int64_t* const* shapes, 
       return kShapeError;
     }
   }
-  dim = package->dims;
-  for (int64_t k = 0; k < package->code->arguments; k++) {
-    for (int axis = 0; axis < package->arguments[k].rank; axis++, dim++) {
-      if (dim->symbol < 0 || shapes[k][axis] <= kLargestSize) continue;
-      add_place(*dim, shapes[k][axis], writer);
-      writer->add(", expected at most ");
-      writer->add(kLargestSize);
-      writer->add(": a dynamic size, and positions a little beyond it, are i32\n"
-                  "  help: give the dim a static size, or split it into two");
-      return kShapeError;
-    }
+  for (int64_t k = 0; k < package->place_count; k++) {
+    const Place& place = package->places[k];
+    raw[k] = shapes[place.argument][place.axis];
+    if (raw[k] <= kLargestSize) continue;
+    add_place(package->dims[place.dim], raw[k], writer);
+    writer->add(", expected at most ");
+    writer->add(kLargestSize);
+    writer->add(": a dynamic size, and positions a little beyond it, are i32\n"
+                "  help: give the dim a static size, or split it into two");
+    return kShapeError;
   }
   return kOk;
 }
