@@ -9,21 +9,38 @@ namespace {
 
 bool out_of_memory;
 
+int64_t reserve(const ShloRuntime*, int64_t) { return !out_of_memory; }
+
 // result = x + 2 y, by memory that no other run may touch meanwhile: the arena, and y, which is a copy.
-int64_t compute(const ShloRuntime*, void* const* arguments, void* const* results, const void* const*,
-                const int64_t* symbols, void* memory) {
-  if (out_of_memory) return SHLO_NO_MEMORY;
-  const float* x = static_cast<const float*>(arguments[0]);
-  float *y = static_cast<float*>(arguments[1]), *z = static_cast<float*>(results[0]);
-  float* arena = static_cast<float*>(memory);
-  for (int64_t k = 0; k < symbols[0]; k++) y[k] *= 2, arena[k] = x[k];
+void compute(const ShloRuntime*, void* const* buffers, const int64_t* dims, int64_t, int64_t, void*) {
+  const float* x = static_cast<const float*>(buffers[0]);
+  float *y = static_cast<float*>(buffers[1]), *z = static_cast<float*>(buffers[2]);
+  float* arena = static_cast<float*>(buffers[3]);
+  for (int64_t k = 0; k < dims[0]; k++) y[k] *= 2, arena[k] = x[k];
   sched_yield();
-  for (int64_t k = 0; k < symbols[0]; k++) z[k] = arena[k] + y[k];
-  return SHLO_DONE;
+  for (int64_t k = 0; k < dims[0]; k++) z[k] = arena[k] + y[k];
 }
 
+// Its host program: one launch, of one task. Registers: the size, 0 and 1.
+const ShloRuntime runtime = {nullptr, 1, nullptr, reserve};
+const ShloKernel kernels[] = {compute};
+const ShloSlot slots[] = {
+    {host_code::kArgument, 0, 1, 1, -1}, {host_code::kArgument, 1, 1, 1, -1}, {host_code::kResult, 0, 1, 1, -1},
+    {host_code::kArena, 0, 1, 1, -1}};
+const int32_t steps[] = {host_code::kLaunch, 0, 2, 2, 1, -1, 4, 0, 1, 2, 3, 1, 0, host_code::kEnd};
+
+ShloHostCode host_program() {
+  ShloHostCode code = {};
+  code.kept = code.registers = 3, code.reserve = 1;
+  code.arguments = 2, code.results = 1, code.most_buffers = 4, code.most_dims = 1;
+  code.slots = slots, code.slot_words = 20, code.steps = steps, code.kernels = kernels;
+  return code;
+}
+
+const ShloHostCode host_code_of_all = host_program();
+
 struct Program {
-  int64_t size;
+  int64_t size, zero, one;  // the registers
   ShloXlaType types[3];
   ShloXlaDonation donation;
   int64_t places[2];
@@ -33,7 +50,7 @@ struct Program {
 };
 
 void make(Program* it, int64_t number, int64_t size, int64_t arena_bytes) {
-  it->size = size;
+  it->size = size, it->zero = 0, it->one = 1;
   for (ShloXlaType& type : it->types) type = {XLA_FFI_DataType_F32, 1, &it->size, size * 4};
   it->donation = {1, 1, -1};
   it->places[0] = 0, it->places[1] = 1;
@@ -42,7 +59,7 @@ void make(Program* it, int64_t number, int64_t size, int64_t arena_bytes) {
   it->call.given = 2, it->call.results = 1, it->call.arguments = 2;
   it->call.types = it->types, it->call.places = it->places, it->call.addresses = it->addresses;
   it->call.donations = 1, it->call.donated = &it->donation;
-  it->program = {compute, nullptr};
+  it->program = {&host_code_of_all, &runtime};
   it->call.program = &it->program, it->call.symbols = &it->size, it->call.arena_bytes = arena_bytes;
   shlo_xla_add(&it->call);
 }
