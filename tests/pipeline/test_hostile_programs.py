@@ -19,6 +19,7 @@ import pytest
 
 import shlo_disc
 from shlo_disc.diagnostics import CompileError, InternalError, ShloDiscError, ToolchainError, UnsupportedOpError
+from shlo_disc.options import CompileOptions
 from shlo_disc.passes import PASSES
 from shlo_disc.pipeline import Request, Stopwatch, back_end, compile_text
 from tests.parse.samples import GENERIC, PRETTY, program
@@ -129,7 +130,7 @@ def test_literals_are_compiled_or_refused() -> None:
     ids=repr,
 )
 def test_what_a_step_raises(
-    raised: BaseException, wanted: type[BaseException], message: str, monkeypatch: pytest.MonkeyPatch
+    raised: BaseException, wanted: type[BaseException], message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def fail(_: object) -> None:
         raise raised
@@ -138,7 +139,10 @@ def test_what_a_step_raises(
     assert passes != PASSES
     monkeypatch.setattr(back_end, "PASSES", passes)
     with pytest.raises(wanted, match=message) as caught:
-        shlo_disc.compile("func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> { return %a : tensor<?xf32> }")
+        shlo_disc.compile(
+            "func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> { return %a : tensor<?xf32> }",
+            options=CompileOptions(cache_dir=tmp_path),  # where nobody has compiled it
+        )
     assert caught.value is raised or caught.value.__cause__ is raised
 
 
