@@ -79,7 +79,10 @@ worker.serve()
 """
 
 
-@pytest.mark.parametrize(("stays", "is_busy"), [("time.sleep(100)", False), ("while True: pass", True)])
+SLEEPS = pytest.param("time.sleep(100)", False, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("stays", "is_busy"), [SLEEPS, ("while True: pass", True)])
 def test_a_module_without_end_says_what_was_running_and_where(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stays: str, is_busy: bool
 ) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from shlo_disc.cli.support import find_support
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.target_names import target_names
@@ -12,6 +14,7 @@ from tests.corpus.judged import listed
 LIST = Path(__file__).resolve().parents[1] / "corpus" / "unsupported.txt"
 
 
+@pytest.mark.slow
 def test_what_runs_is_what_the_corpus_has_shown(corpus: Path) -> None:
     refused = listed(LIST)
     models = {f"jax_models/{path.stem}" for path in (corpus / "jax_models").glob("*.mlir")}

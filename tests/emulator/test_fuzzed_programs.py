@@ -21,7 +21,7 @@ PROGRAMS = 10
 TARGET = BuildConfig(CompileOptions(optimize=0))
 
 
-@pytest.mark.parametrize("variant", [None, 1])
+@pytest.mark.parametrize("variant", [None, pytest.param(1, marks=pytest.mark.slow)])
 def test_random_programs(variant: int | None) -> None:
     def emulated(module: Module) -> Run:
         run = compiled(module, EmulatedDevice(), variant=variant)

@@ -15,7 +15,11 @@ from tests.oracle import xla_reference
 RANDOM, ALL_RANDOM = 5, 20  # XLA compiles a model for each
 
 
-@pytest.mark.parametrize("name", MODELS)
+LONG = ("t5", "whisper")
+NAMES = [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in MODELS]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_model_is_right_at_every_shape_with_one_compilation(name: str, corpus: Path, exhaustive: bool) -> None:
     model = load(corpus / "models" / name)
     run = shlo_disc.compile(model.text)
