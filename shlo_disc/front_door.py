@@ -56,7 +56,7 @@ def compile(  # noqa: A001, PLR0913 - the name users expect; what is known and w
     if _is_lowered(program):
         program = _text_of_lowered(program, shapes)
     elif callable(program):
-        from shlo_disc.function_export import export_function  # noqa: PLC0415  a twelfth of what is imported else
+        from shlo_disc.function_export import export_function  # noqa: PLC0415  only functions need `jit`
 
         program, constraints = export_function(program, shapes, constraints, device), ()  # the export has them
     elif shapes is not None:

@@ -118,6 +118,7 @@ inline bool fits(const ShloHostCode* code, const int64_t* raw) {
   return true;
 }
 
+// The integer of so many bytes at an address; negative if it is signed.
 inline int64_t read_index(const void* at, int32_t width) {
   auto as = [&]<class T>(T value) { return memcpy(&value, at, sizeof value), static_cast<int64_t>(value); };
   switch (width) {

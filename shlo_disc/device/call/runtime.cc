@@ -35,19 +35,6 @@ struct ShloBind {
 
 }  // extern "C"
 
-static int64_t read_integer(const char* at, int64_t width) {
-  auto as = [&]<class T>(T value) { return __builtin_memcpy(&value, at, sizeof value), (int64_t)value; };
-  switch (width) {
-    case -1: return as(int8_t());
-    case -2: return as(int16_t());
-    case -4: return as(int32_t());
-    case 1: return as(uint8_t());
-    case 2: return as(uint16_t());
-    case 4: return as(uint32_t());
-    default: return as(int64_t());
-  }
-}
-
 // Whether an array can be passed as argument `i` unconverted: C-contiguous, aligned, of its dtype and rank.
 static bool array_fits(const ShloBind* bind, int64_t i, const ShloArray* array) {
   constexpr int32_t kUsable = kShloContiguous | kShloAligned;
@@ -65,7 +52,8 @@ static bool sizes_fit(const ShloBind* bind, const int64_t* const* shapes, const 
     if (shapes[size->argument][size->axis] != size->value) return false;
   const ShloReading* reading = bind->readings;
   for (const ShloReading* end = reading + bind->read_elements; reading < end; reading++)
-    raw[reading->value] = read_integer(data[reading->argument] + reading->offset, reading->width);
+    raw[reading->value] =
+        host_code::read_index(data[reading->argument] + reading->offset, static_cast<int32_t>(reading->width));
   return true;
 }
 
