@@ -17,7 +17,8 @@ def verify(code: HostCode) -> None:
     starts, targets = set[int](), set[int]()
     last, members = StepCode.JUMP, 0
     for one in code.instructions():
-        starts.add(one.position)
+        if one.code is not StepCode.MEMBER:  # a jump there would end the program
+            starts.add(one.position)
         last = one.code
         if (one.code is StepCode.MEMBER) != (members > 0):
             raise DamagedError(f"host program: found {one.code.name} at {one.position}, expected members in groups")
@@ -25,7 +26,7 @@ def verify(code: HostCode) -> None:
         targets.update(_targets(one))
         _verify_operands(code, one)
     if last is not StepCode.END or members or not targets <= starts:
-        raise DamagedError("host program: it does not end, or jumps into an instruction")
+        raise DamagedError("host program: it does not end, or jumps into an instruction or a group")
     _verify_rooms(code)
 
 

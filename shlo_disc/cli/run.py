@@ -35,9 +35,8 @@ def run_run(options: argparse.Namespace) -> int:
         if options.output is not None:
             write_arrays(options.output, results)
         _tell(results, options)
-    except (ShloDiscError, InputError, MemoryError) as error:
-        complain(error)
-        return 1
+    except (ShloDiscError, MemoryError) as error:
+        return _complained(error)
     return 0
 
 
@@ -51,9 +50,8 @@ def run_bench(options: argparse.Namespace) -> int:
             started = time.perf_counter()
             executable(arrays)
             seconds.append(time.perf_counter() - started)
-    except (ShloDiscError, InputError, MemoryError) as error:
-        complain(error)
-        return 1
+    except (ShloDiscError, MemoryError) as error:
+        return _complained(error)
     least, median = 1e6 * min(seconds), 1e6 * statistics.median(seconds)
     if options.json:
         give(json.dumps({"calls": len(seconds), "least_us": least, "median_us": median}) + "\n")
@@ -66,10 +64,15 @@ def run_explain(options: argparse.Namespace) -> int:
     """Print what `Compiled.explain` tells. Gives the exit code."""
     try:
         say(_explained(_program(options.file), options.topic) + "\n")
-    except (ShloDiscError, InputError) as error:
-        complain(error)
-        return 1
+    except ShloDiscError as error:
+        return _complained(error)
     return 0
+
+
+def _complained(error: Exception) -> int:
+    """Print an error, and give the exit code."""
+    complain(error)
+    return 2 if isinstance(error, InputError) else 1
 
 
 def _explained(program: Compiled | Bound, topic: str | None) -> str:

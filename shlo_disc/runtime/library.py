@@ -199,13 +199,13 @@ def open_runtime(path: Callable[[], Path | str], threads: int) -> Runtime:
                 holding.shlo_locate,
                 library.shlo_parallel,
                 library.shlo_region,
-                _counted(library.shlo_plan_call),
-                _counted(library.shlo_run_call),
+                _returning_int64(library.shlo_plan_call),
+                _returning_int64(library.shlo_run_call),
             )
         return _runtimes[threads]
 
 
-def _counted(function: Any) -> Native:
+def _returning_int64(function: Any) -> Native:
     function.restype = ctypes.c_int64
     return function
 

@@ -20,7 +20,7 @@ from shlo_disc.bytecode.listing import host_text, listing
 from shlo_disc.bytecode.verify import verify
 from shlo_disc.codec import DamagedError
 from shlo_disc.dynamic_ops.program import Relation
-from shlo_disc.host_ir import Buffer, Case, Copy, HostCall, Launch, While
+from shlo_disc.host_ir import Buffer, Case, Copy, HostCall, Launch, LaunchGroup, Member, While
 from shlo_disc.options import CompileOptions
 from shlo_disc.pipeline import Request, Stopwatch, compile_text
 from shlo_disc.runtime.cpu.build import build
@@ -264,6 +264,23 @@ def test_changed_bytes_are_refused_or_stay_within_the_program(which: int) -> Non
         from_bytes(data + b"\0")
 
 
+def test_no_jump_leads_into_a_group() -> None:
+    (launch, _, _) = SAMPLE.steps
+    assert isinstance(launch, Launch)
+    group = LaunchGroup((Member(launch, ("s",), 1, "b"),), 1, "b", 1, 1, 0)
+    code = encode(replace(SAMPLE, steps=(group,)))
+    verify(code)
+    places = {one.code: one.position for one in code.instructions()}
+    for target, is_right in ((StepCode.GROUP, True), (StepCode.MEMBER, False), (StepCode.END, True)):
+        jump = [StepCode.JUMP, 2 + places[target], *code.steps]
+        changed = replace(code, steps=array("i", jump))
+        if is_right:
+            verify(changed)
+        else:
+            with pytest.raises(DamagedError, match="or jumps into an instruction or a group"):
+                verify(changed)
+
+
 def assert_within(code: HostCode) -> None:
     """The same rules as `verify`, written down once more, number by number."""
     values = {*range(code.given), *range(code.first_constant, code.first_constant + len(code.constants))}
@@ -283,8 +300,10 @@ def assert_within(code: HostCode) -> None:
         assert -1 <= packed < slots
     at, starts, jumps, steps = 0, set[int](), list[int](), list(code.steps)
     while at < len(steps):
-        starts.add(at)
-        opcode, at = steps[at], at + 1
+        opcode = steps[at]
+        if opcode != StepCode.MEMBER:
+            starts.add(at)
+        at += 1
         at = walked(code, steps, opcode, at, jumps)
     assert at == len(steps)
     assert steps[-1] == 0
