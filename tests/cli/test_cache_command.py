@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,18 @@ def test_the_folder_is_the_one_of_the_environment(folder: Path, capsys: pytest.C
     assert sum(path.stat().st_size for path in files) == sum(int(str(entry["size"])) for entry in found)
     assert main(["cache", "ls"]) == 0
     assert f"{len(files)} entries" in capsys.readouterr().out
+
+
+def test_entries_that_are_verified_are_not_used(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Else all would be used at once, and those that programs used last might be removed first."""
+    for number, path in enumerate(sorted(path for path in folder.rglob("*") if path.is_file())):
+        os.utime(path, (1e9 + number, 1e9 + number))
+    before = listed(capsys)
+    assert main(["cache", "verify"]) == 0
+    capsys.readouterr()
+    assert listed(capsys) == before
+    shlo_disc.compile(TEXT.replace("NAME", "abs"), options=CompileOptions(optimize=0, threads=1))
+    assert listed(capsys) != before, "a program that is compiled again uses its entries"
 
 
 def test_damaged_entries_are_removed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

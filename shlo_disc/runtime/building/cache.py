@@ -113,6 +113,10 @@ class Cache:
         found = self._read((kind, key, suffix))
         return None if found is None else found[0]
 
+    def is_whole(self, kind: str, key: str, suffix: str = "") -> bool:
+        """Whether there is an entry; a damaged one is removed. This is no use of it: its turn to be removed stays."""
+        return self._read((kind, key, suffix), is_use=False) is not None
+
     def load(self, kind: str, key: str, suffix: str = "") -> bytes | None:
         """The bytes of an entry, or None."""
         found = self._read((kind, key, suffix))
@@ -210,13 +214,13 @@ class Cache:
             self._room = trim(root, self.limit)
         return root / kind / key[:2] / file
 
-    def _read(self, name: tuple[str, str, str]) -> tuple[Path, bytes] | None:
+    def _read(self, name: tuple[str, str, str], *, is_use: bool = True) -> tuple[Path, bytes] | None:
         kind, key, suffix = name
         file = f"{key[2:]}{suffix}"
         for root in filter(None, dict.fromkeys((self.root, self._own))):
             with suppress(OSError), _inside(root, kind, key[:2], make=False) as folder:
                 try:
-                    data = read_file(folder, file, self.limit)
+                    data = read_file(folder, file, self.limit, is_use=is_use)
                 except UnsafeFolderError:
                     data = b""
                 body = data[:-_DIGEST]

@@ -33,4 +33,4 @@ def cache_entries(cache: Cache) -> Iterator[CacheEntry]:
 def remove_damaged(cache: Cache) -> Iterator[tuple[CacheEntry, bool]]:
     """Every entry, and whether it is whole; one that is not is removed."""
     for entry in list(cache_entries(cache)):
-        yield entry, cache.find(entry.kind, entry.key, entry.suffix) is not None
+        yield entry, cache.is_whole(entry.kind, entry.key, entry.suffix)

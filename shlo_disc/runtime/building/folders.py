@@ -118,8 +118,8 @@ def _check_mine(found: os.stat_result) -> None:
         raise UnsafeFolderError(f"others may write to it (mode {stat.S_IMODE(found.st_mode):04o})")
 
 
-def read_file(folder: int, name: str, most: int) -> bytes:
-    """The bytes of a file of at most `most` bytes.
+def read_file(folder: int, name: str, most: int, *, is_use: bool = True) -> bytes:
+    """The bytes of a file of at most `most` bytes. Its time is that of its last use; `is_use`: whether this is one.
 
     Raises `FileNotFoundError`, or `UnsafeFolderError` if it is no such file, or another user may have written it.
     """
@@ -136,8 +136,9 @@ def read_file(folder: int, name: str, most: int) -> bytes:
         _check_mine(found)
         if found.st_size > most:
             raise UnsafeFolderError(f"it has {found.st_size} bytes, expected at most {most}")
-        with suppress(OSError):  # on a file system that cannot be written
-            os.utime(file)
+        if is_use:
+            with suppress(OSError):  # on a file system that cannot be written
+                os.utime(file)
         return opened.read()
 
 
