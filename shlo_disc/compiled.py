@@ -128,7 +128,7 @@ class Compiled:
         Raises:
             ShloDiscError: an unknown target, a name that is no identifier of C, or a program for a GPU, in partitions,
                 with functions that Python computes, or with donated arguments; before anything is written.
-            ToolchainError: there is no C++ compiler, or no objcopy.
+            ToolchainError: there is no C++ compiler, or no objcopy and ar.
             OSError: a file cannot be written.
         """
         from shlo_disc.c_package import build_package  # noqa: PLC0415  few programs need it

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,14 @@ def test_what_python_computes(tmp_path: Path) -> None:
     assert "expected a program without Python" in refused(run, tmp_path)
     run = compiled_function(jnp.linalg.cholesky, "f32[n, 4, 4]")
     assert "found linear algebra" in refused(run, tmp_path)
+
+
+@pytest.mark.parametrize("missing", ["objcopy", "ar"])
+def test_machines_without_binutils(missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, found = compiled_function(lambda x: x + 1, "f32[n]"), shutil.which
+    monkeypatch.setattr(shutil, "which", lambda name: None if name.endswith(missing) else found(name))
+    message = refused(run, tmp_path)
+    assert message.startswith(f"found neither {missing} nor llvm-{missing}, expected one of them")
 
 
 def test_donated_arguments(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from shlo_disc.device.libraries import library_names, library_text
 from shlo_disc.diagnostics import ToolchainError, one_line
 from shlo_disc.host_ir import Launch
 from shlo_disc.runtime.building import elf
-from shlo_disc.runtime.building.archive import archive
 from shlo_disc.runtime.building.cache import Cache, digest
 from shlo_disc.runtime.building.toolchain import Compiler
 from shlo_disc.runtime.library import RUNTIME_FUNCTIONS, try_to_load
@@ -89,20 +88,22 @@ class Builder:
         return self._shared(self._sources(artifact), tuple(names))
 
     def c_library(self, artifact: Artifact, library: CLibrary) -> tuple[bytes, bytes]:
-        """A program as a shared library and as a static one. Raises `ToolchainError` without `objcopy`, too."""
+        """A program as a shared library and as a static one. Raises `ToolchainError` without binutils, too."""
         sources = [*self._sources(artifact), self._glue(f"{library.name}.cc", library.text)]
 
         def build(work: Path) -> tuple[bytes, bytes]:
             made = self._objects(work, sources)
             objects = [*(one.path for one in made), self._literals(work, library.literals)]
-            shared, merged, hidden = work / f"lib{library.name}.so", work / "merged.o", work / "program.o"
+            shared, static = (work / f"lib{library.name}.{end}" for end in ("so", "a"))
+            merged, hidden = work / "merged.o", work / "program.o"
             self.compiler.merge(objects, merged)
             self.compiler.keep_global(merged, hidden, library.exports)
             self.compiler.link_library(objects, shared, library.exports)
             for one in made:
                 self._keep(one)
-            whole = self._whole(shared, elf.SHARED, library.exports)
-            return whole, archive(hidden.name, self._whole(hidden, elf.OBJECT), library.exports)
+            self._whole(hidden, elf.OBJECT)
+            self.compiler.archive(hidden, static)
+            return self._whole(shared, elf.SHARED, library.exports), static.read_bytes()
 
         return self.cache.in_workspace(build)
 

@@ -166,17 +166,26 @@ class Compiler:
 
     def keep_global(self, path: Path, target: Path, exports: Sequence[str]) -> None:
         """Make all symbols of an object file local that are not exported. Raises `ToolchainError` without `objcopy`."""
-        found = next(filter(None, map(shutil.which, ("objcopy", "llvm-objcopy"))), None)
-        if found is None:
-            raise ToolchainError(
-                "found neither objcopy nor llvm-objcopy, expected one of them: it hides symbols of static libraries\n"
-                "  help: install binutils (objcopy)"
-            )
         keep = target.with_suffix(".keep")
         keep.write_text("\n".join([*exports, ""]))
-        done = run([found, f"--keep-global-symbols={keep}", str(path), str(target)], seconds=self.seconds)
+        self._run_binutil("objcopy", f"--keep-global-symbols={keep}", path, target)
+
+    def archive(self, path: Path, target: Path) -> None:
+        """Make a static library of an object file, of no time and no owner. Raises `ToolchainError` without `ar`."""
+        self._run_binutil("ar", "rcsD", target, path)
+
+    def _run_binutil(self, name: str, *arguments: str | Path) -> None:
+        found = next(filter(None, map(shutil.which, (name, f"llvm-{name}"))), None)
+        if found is None:
+            raise ToolchainError(
+                f"found neither {name} nor llvm-{name}, expected one of them: static libraries need it\n"
+                "  help: install binutils, or those of LLVM"
+            )
+        done = run([found, *map(str, arguments)], seconds=self.seconds)
         if done.status != 0:
-            raise self._failed([found, str(path)], f"needs objcopy, which failed ({done.ending})", _OTHER, done)
+            raise self._failed(
+                [found, *map(str, arguments)], f"needs {name}, which failed ({done.ending})", _OTHER, done
+            )
 
     def _run(self, command: list[str], target: Path) -> None:
         """Run a command that writes a file, in the folder of that file: lld opens no path with a `%` in it.
