@@ -22,7 +22,6 @@ from shlo_disc.schedules.candidates import Candidate
 from shlo_disc.schedules.model import Rates
 
 MOST = LARGEST // 2  # margin for what a magnitude omits: the divisor that a division adds to round
-_ANY, _END = -2, -1  # in the table: the largest of all sizes, and the end of a product
 _LARGEST_OF_ALL = -1  # in an artifact
 
 
@@ -65,15 +64,3 @@ def numbered_bounds(bounds: Sequence[tuple[Monomial, int]], given: Sequence[str]
     """The bounds as an artifact has them: a weight, then numbers of given symbols, or -1 for the largest of all."""
     number = {name: k for k, name in enumerate(given)} | {ANY: _LARGEST_OF_ALL}
     return tuple([(min(weight, LARGEST), *(number[name] for name in monomial)) for monomial, weight in bounds])
-
-
-def print_bounds(bounds: Sequence[tuple[Monomial, int]], given: Sequence[str]) -> list[str]:
-    """Statements that return -1 beyond the bounds: a table of products for `shlo_fits` of `sizes.h`, and its call."""
-    number = {name: k for k, name in enumerate(given)}
-    table = list[int]()
-    for monomial, weight in bounds:
-        table += [min(weight, LARGEST), *(_ANY if name == ANY else number[name] for name in monomial), _END]
-    return [
-        f"static const int64_t products[] = {{{', '.join(map(str, table)) or '0'}}};",
-        f"if (!shlo_fits(products, {len(bounds)}, {MOST}, raw, {len(given)})) return -1;",
-    ]

@@ -9,21 +9,21 @@ from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.emit.indices import size_name
 from shlo_disc.emit.remarks import remark
 from shlo_disc.emit.scopes import INDENT
+from shlo_disc.emit.spelling import Spelling
 from shlo_disc.emit.tidy import tidy
 from shlo_disc.expr.dim import Dim
 from shlo_disc.host.program import GridRef, HostCallRef, HostProgram, HostStep, LaunchRef, LaunchStep
-from shlo_disc.host.text import (
+from shlo_disc.host_ir import BatchLoop, Case, Command, Copy, Fill, GridLaunch, LaunchGroup, Product, Variant, While
+from shlo_disc.ir.dtypes import DType, by_numpy_name
+from shlo_disc.lower_cuda.host_parts import (
     ARITHMETIC,
     HOST_CALL_PARAMS,
     HOST_CALLS,
-    StepPrinter,
     has_host_calls,
     print_dim,
     print_names,
     print_plan,
 )
-from shlo_disc.host_ir import BatchLoop, Case, Command, Copy, Fill, GridLaunch, LaunchGroup, Product, Variant, While
-from shlo_disc.ir.dtypes import by_numpy_name
 
 _HEADER = f"""\
 // Generated. One call: shlo_plan binds and checks the sizes, shlo_run queues the kernels.
@@ -72,22 +72,25 @@ def _variants(steps: Sequence[HostStep]) -> list[Variant[Dim]]:
     return found
 
 
-class _CudaSteps(StepPrinter):
+class _CudaSteps:
     """Prints commands, each with a number that identifies it in errors; kernels are launched through the table.
 
-    Choices, commands and functions are numbered in the order of the artifact's steps.
+    Choices, commands, functions and host calls are numbered in the order of the artifact's steps.
     """
 
     def __init__(self, host: HostProgram) -> None:
-        super().__init__(host)
+        self._host, self._host_calls = host, 0
         calls = [call for variant in _variants(host.steps) for call in variant.commands]
         kernels = dict.fromkeys(call.kernel for call in calls if isinstance(call, GridLaunch))
         self.functions = {name: k for k, name in enumerate(kernels)}
         self.choices = self.commands = 0
 
-    def launch(self, kernel: LaunchRef, slots: Sequence[int]) -> list[str]:
+    def steps(self, steps: Sequence[HostStep], depth: int) -> list[str]:
+        return [INDENT * depth + line for step in steps for line in self._step(step)]
+
+    def _launch(self, kernel: LaunchRef, slots: Sequence[int]) -> list[str]:
         if isinstance(kernel, HostCallRef):
-            arrays, call = self.host_call(kernel, slots)
+            arrays, call = self._host_call(kernel, slots)
             return ["{", *(INDENT + line for line in (*arrays, self._checked(f"{call} ? 0 : 1"))), "}"]
         assert isinstance(kernel, GridRef), "the GPU's lowering gives variants of grid launches"
         number, self.choices = self.choices, self.choices + 1
@@ -99,11 +102,64 @@ class _CudaSteps(StepPrinter):
             lines += [f"case {k}: {{  // {remark(variant.label)}", *self._calls(variant, slots), f"{INDENT}break;", "}"]
         return [*lines, "}"]
 
-    def copy(self, source: int, target: int) -> list[str]:
-        return [self._checked(f"shlo_copy(rt, b{target}, b{source}, {self.size(target)})")]
+    def _copy(self, source: int, target: int) -> list[str]:
+        return [self._checked(f"shlo_copy(rt, b{target}, b{source}, {self._size(target)})")]
 
-    def read(self, slot: int, kind: str) -> tuple[list[str], str]:
+    def _read(self, slot: int, kind: str) -> tuple[list[str], str]:
         return [f"{kind} found = 0;", self._checked(f"shlo_read(rt, &found, b{slot}, sizeof(found))")], "found"
+
+    def _host_call(self, kernel: HostCallRef, slots: Sequence[int]) -> tuple[list[str], str]:
+        """Statements that declare the arguments of a host call, and the expression that calls."""
+        number, self._host_calls = self._host_calls, self._host_calls + 1
+        buffers = ", ".join(f"b{s}" for s in slots) or "nullptr"
+        dims = ", ".join(print_dim(d) for tensor in kernel.tensors for d in tensor.shape) or "0"
+        arrays = [
+            f"void* const buffers[] = {{{buffers}}};  // {remark(kernel.name)}",
+            f"const int64_t dims[] = {{{dims}}};",
+        ]
+        return arrays, f"host_call(session, {number}, buffers, dims)"
+
+    def _size(self, slot: int) -> str:
+        """The bytes of a buffer."""
+        return print_dim(self._host.buffers[slot].size)
+
+    def _step(self, step: HostStep) -> list[str]:
+        match step:
+            case LaunchStep(kernel, slots):
+                lines = self._launch(kernel, slots)
+                if step.unless is None:
+                    return lines
+                return [f"if (b{step.unless} == nullptr) {{", *(INDENT + line for line in lines), "}"]
+            case LaunchGroup():
+                raise AssertionError(f"{len(step.members)} launches by rows: only threads of a CPU take these")
+            case Copy(source, target):
+                return self._copy(source, target)
+            case While(condition, flag, body):
+                decide = self.steps(condition, 1)
+                fetch, value = self._read(flag, "uint8_t")
+                return [
+                    "for (;;) {",
+                    *decide,
+                    *(INDENT + line for line in fetch),
+                    f"{INDENT}if (!{value}) break;",
+                    *self.steps(body, 1),
+                    "}",
+                ]
+            case Case(index, dtype, branches):
+                return self._case(index, by_numpy_name(dtype), branches)
+            case _:
+                assert_never(step)
+
+    def _case(self, index: int, dtype: DType, branches: Sequence[Sequence[HostStep]]) -> list[str]:
+        kind = Spelling().memory_type(dtype)
+        fetch, value = self._read(index, kind)
+        last = len(branches) - 1
+        chosen = f"const {kind} at = {value}; at >= 0 && at < {last} ? (int64_t)at : {last}"
+        lines = [f"switch ({f'{value} ? 1 : 0' if dtype.is_bool else chosen}) {{"]
+        for number, branch in enumerate(branches):
+            lines += [f"case {number}: {{", *self.steps(branch, 1), f"{INDENT}break;", "}"]
+        lines.append("}")
+        return ["{", *(INDENT + line for line in (*fetch, *lines)), "}"] if fetch else lines
 
     def _checked(self, call: str) -> str:
         self.commands += 1
@@ -125,9 +181,9 @@ class _CudaSteps(StepPrinter):
             case Product():
                 return self._product(call, slots)
             case Copy(source, target):
-                return self.copy(slots[source], slots[target])
+                return self._copy(slots[source], slots[target])
             case Fill(target, byte):
-                return [self._checked(f"shlo_fill(rt, b{slots[target]}, {byte}, {self.size(slots[target])})")]
+                return [self._checked(f"shlo_fill(rt, b{slots[target]}, {byte}, {self._size(slots[target])})")]
             case _:
                 assert_never(call)
 
@@ -157,7 +213,7 @@ class _CudaSteps(StepPrinter):
             _matrix(b, offsets[1], call.dtypes[0], call.b_transposed, print_dim(call.b_leading), strides[1]),
             _matrix(c, offsets[2], call.dtypes[1], False, print_dim(call.c_leading), strides[2]),
         )
-        zero = self._checked(f"shlo_fill(rt, b{c}, 0, {self.size(c)})")
+        zero = self._checked(f"shlo_fill(rt, b{c}, 0, {self._size(c)})")
         product = self._checked(f"shlo_product(rt, {', '.join(operands)}, m, n, k, batch, SHLO_CUBLAS_{call.compute})")
         return [
             f"const int64_t m = {print_dim(call.m)}, n = {print_dim(call.n)}, k = {print_dim(call.k)};",

@@ -13,7 +13,7 @@ import shlo_disc
 from shlo_disc.device import headers
 from shlo_disc.emit.indices import size_name
 from shlo_disc.expr.dim import Dim, FloorDiv, Max, Min, Mod, Sym, const, maximum, minimum, of
-from shlo_disc.host.text import ARITHMETIC, print_dim
+from shlo_disc.lower_cuda.host_parts import ARITHMETIC, print_dim
 from shlo_disc.options import CompileOptions
 from shlo_disc.pipeline import compile_for
 from shlo_disc.runtime.building.toolchain import find_compiler

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from shlo_disc.expr.dim import Dim, maximum, symbol
-from shlo_disc.host.text import SizePrinter, print_dim
+from shlo_disc.lower_cuda.host_parts import SizePrinter, print_dim
 
 pytestmark = pytest.mark.quick
 

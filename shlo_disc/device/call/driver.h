@@ -25,7 +25,7 @@ typedef struct ShloCuda {
 // `functions`: one per kernel, in order of first use by the program's steps. `choices`: the variant to take, per
 // `Choice.number`. Returns 0, or (command << 32) | error of the first command that failed: commands are numbered from
 // 1 in program order; an error is a CUresult, or 0x10000 + a cublasStatus_t. A program with host calls has two more
-// parameters (see `HOST_CALLS` of host/text.py); a host call that raised has the error 1.
+// parameters (see `HOST_CALLS` of lower_cuda/host_parts.py); a host call that raised has the error 1.
 
 // Types of a product: cudaDataType_t by NumPy's names, and cublasComputeType_t. Also read by runtime/cuda/commands.py.
 #define SHLO_CUDA_float32 0

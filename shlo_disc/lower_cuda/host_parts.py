@@ -1,8 +1,7 @@
-"""The host program as C++, as far as it is the same for every target: sizes, checks, buffers, loops and branches."""
+"""Parts of a host program in C++: sizes, checks, and where the buffers are."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import assert_never
 
@@ -13,10 +12,10 @@ from shlo_disc.emit.remarks import remark
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.emit.spelling import Spelling
 from shlo_disc.expr.dim import Atom, Dim
-from shlo_disc.host.program import HostBuffer, HostCallRef, HostProgram, HostStep, LaunchRef, LaunchStep
-from shlo_disc.host.size_bounds import print_bounds
+from shlo_disc.expr.magnitude import ANY, LARGEST, Monomial
+from shlo_disc.host.program import HostBuffer, HostCallRef, HostProgram, HostStep, LaunchStep
+from shlo_disc.host.size_bounds import MOST
 from shlo_disc.host_ir import Case, Copy, LaunchGroup, While
-from shlo_disc.ir.dtypes import DType, by_numpy_name
 
 # Not inlined: a call has hundreds of size formulas, and these functions, inlined into them, took half of the host
 # program's compilation.
@@ -35,6 +34,7 @@ HOST_CALLS = """\
 typedef int64_t (*ShloHostCall)(void* session, int64_t number, void* const* buffers, const int64_t* dims);
 """
 HOST_CALL_PARAMS = ", ShloHostCall host_call, void* session"
+_ANY, _END = -2, -1  # in the table of bounds: the largest of all sizes, and the end of a product
 _LONG = 24  # characters of a quotient, minimum or maximum beyond which it gets a name
 _PLAN = """\
 extern "C" int64_t shlo_plan(const int64_t* raw, int64_t* symbols, int64_t* result_dims,
@@ -113,6 +113,18 @@ def print_plan(program: Program, host: HostProgram) -> list[str]:
     return [*lines, f"{INDENT}return 0;", "}"]
 
 
+def print_bounds(bounds: Sequence[tuple[Monomial, int]], given: Sequence[str]) -> list[str]:
+    """Statements that return -1 beyond the bounds: a table of products for `shlo_fits` of `sizes.h`, and its call."""
+    number = {name: k for k, name in enumerate(given)}
+    table = list[int]()
+    for monomial, weight in bounds:
+        table += [min(weight, LARGEST), *(_ANY if name == ANY else number[name] for name in monomial), _END]
+    return [
+        f"static const int64_t products[] = {{{', '.join(map(str, table)) or '0'}}};",
+        f"if (!shlo_fits(products, {len(bounds)}, {MOST}, raw, {len(given)})) return -1;",
+    ]
+
+
 def print_names(program: Program, host: HostProgram) -> list[str]:
     """The beginning of `shlo_run`: a constant per size, and a pointer per buffer, with a remark on what it holds."""
     lines = list[str]()
@@ -153,82 +165,3 @@ def has_host_calls(steps: Sequence[HostStep]) -> bool:
         if inside:
             return True
     return False
-
-
-class StepPrinter(ABC):
-    """Prints steps. A target implements launches, copies, and reads of loop flags and branch indices.
-
-    Host calls are numbered in the order of the artifact's steps.
-    """
-
-    def __init__(self, host: HostProgram) -> None:
-        self.host = host
-        self._host_calls = 0
-
-    def steps(self, steps: Sequence[HostStep], depth: int) -> list[str]:
-        return [INDENT * depth + line for step in steps for line in self._step(step)]
-
-    @abstractmethod
-    def launch(self, kernel: LaunchRef, slots: Sequence[int]) -> list[str]:
-        """The statements that launch a group."""
-
-    @abstractmethod
-    def copy(self, source: int, target: int) -> list[str]:
-        """The statements that copy a whole buffer."""
-
-    @abstractmethod
-    def read(self, slot: int, kind: str) -> tuple[list[str], str]:
-        """Statements that fetch a number of a C type from a buffer, and the expression that then is its value."""
-
-    def host_call(self, kernel: HostCallRef, slots: Sequence[int]) -> tuple[list[str], str]:
-        """Statements that declare the arguments of a host call, and the expression that calls."""
-        number, self._host_calls = self._host_calls, self._host_calls + 1
-        buffers = ", ".join(f"b{s}" for s in slots) or "nullptr"
-        dims = ", ".join(print_dim(d) for tensor in kernel.tensors for d in tensor.shape) or "0"
-        arrays = [
-            f"void* const buffers[] = {{{buffers}}};  // {remark(kernel.name)}",
-            f"const int64_t dims[] = {{{dims}}};",
-        ]
-        return arrays, f"host_call(session, {number}, buffers, dims)"
-
-    def size(self, slot: int) -> str:
-        """The bytes of a buffer."""
-        return print_dim(self.host.buffers[slot].size)
-
-    def _step(self, step: HostStep) -> list[str]:
-        match step:
-            case LaunchStep(kernel, slots):
-                lines = self.launch(kernel, slots)
-                if step.unless is None:
-                    return lines
-                return [f"if (b{step.unless} == nullptr) {{", *(INDENT + line for line in lines), "}"]
-            case LaunchGroup():
-                raise AssertionError(f"{len(step.members)} launches by rows: only threads of a CPU take these")
-            case Copy(source, target):
-                return self.copy(source, target)
-            case While(condition, flag, body):
-                decide = self.steps(condition, 1)
-                fetch, value = self.read(flag, "uint8_t")
-                return [
-                    "for (;;) {",
-                    *decide,
-                    *(INDENT + line for line in fetch),
-                    f"{INDENT}if (!{value}) break;",
-                    *self.steps(body, 1),
-                    "}",
-                ]
-            case Case(index, dtype, branches):
-                return self._case(index, by_numpy_name(dtype), branches)
-            case _:
-                assert_never(step)
-
-    def _case(self, index: int, dtype: DType, branches: Sequence[Sequence[HostStep]]) -> list[str]:
-        kind = Spelling().memory_type(dtype)
-        fetch, value = self.read(index, kind)
-        last = len(branches) - 1
-        chosen = f"const {kind} at = {value}; at >= 0 && at < {last} ? (int64_t)at : {last}"
-        lines = [f"switch ({f'{value} ? 1 : 0' if dtype.is_bool else chosen}) {{"]
-        for number, branch in enumerate(branches):
-            lines += [f"case {number}: {{", *self.steps(branch, 1), f"{INDENT}break;", "}"]
-        lines.append("}")
-        return ["{", *(INDENT + line for line in (*fetch, *lines)), "}"] if fetch else lines
