@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +12,8 @@ from shlo_disc.diagnostics import NOWHERE
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, minimum, of, symbol
 from shlo_disc.expr.facts import Facts
 from shlo_disc.host.size_order import SizeOrder
+
+pytestmark = pytest.mark.quick
 
 A, B = Sym("a"), Sym("b")
 SIZES = (
