@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from shlo_disc.check.significands import units
+from shlo_disc.check.significands import has_infinities, units
 from shlo_disc.functions.numpy_math import wide
 
 Array: TypeAlias = NDArray[Any]
@@ -170,7 +170,8 @@ def _within(one: Array, other: Array, allowed: Array) -> Array:
 def _excused(found: Array, expected: Array, runs: Sequence[Array], tolerance: Tolerance) -> Array:
     """Mask of elements that legal runs explain: the value found is within their range, or not far outside.
 
-    Where some runs overflow, any value beyond the finite ones is accepted.
+    Where some runs overflow, any value beyond the finite ones is accepted. In types without infinities a number that is
+    too large is NaN, of no sign: where some runs are NaN and others are not, any value is accepted.
     """
     if expected.dtype.kind in "biu" or "int" in expected.dtype.name:
         everyone = np.sort(wide(np.stack([expected, *runs])), axis=0)
@@ -191,6 +192,8 @@ def _excused(found: Array, expected: Array, runs: Sequence[Array], tolerance: To
             least = np.where((everyone == -np.inf).any(axis=0), -np.inf, low - reach)
             most = np.where((everyone == np.inf).any(axis=0), np.inf, high + reach)
             inside = (one >= least) & (one <= most)
+            if not has_infinities(expected.dtype):
+                inside |= ~np.isnan(one) & np.isnan(everyone).any(axis=0) & numbers.any(axis=0)
             same = np.stack([(one == x) | (np.isnan(one) & np.isnan(x)) for x in everyone]).any(axis=0)
         excused &= inside | same
     return excused

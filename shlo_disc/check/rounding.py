@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from shlo_disc.analysis.access import VIEWS
 from shlo_disc.check.function_errors import CORRECTLY_ROUNDED, Implementation, disagreement
+from shlo_disc.check.products import added_in_turn, overflow_in_turn
 from shlo_disc.check.significands import is_float, is_held, is_short, lowest_bit, unit_of, units
 from shlo_disc.check.transforms import TRANSFORM_ULPS, real_where_exact, transformed_size, without_dust
 from shlo_disc.dynamic_ops import contract, create, linear_algebra
@@ -115,7 +116,9 @@ class _Perturbed:
         self._implementation: Implementation = implementation
         self._products, self._reciprocals = products, reciprocals
         self._cancels = pair % 4 == 3
-        self._sums_exactly = pair % 2 == 1
+        self._sums_exactly, self._adds_in_turn = pair % 2 == 1, pair % 4 == 2
+        # Errors of transforms are mostly far smaller than their bound: what lies within it takes finer steps, too.
+        self._transform_ulps = TRANSFORM_ULPS * (2.0 ** -self._random.integers(0, 10) if pair % 4 == 1 else 1.0)
 
     def evaluate(self, op: Op[object], inputs: Arrays, run: RunBody) -> Arrays:
         """Evaluate one op with other rounding and other signs of NaNs."""
@@ -166,7 +169,7 @@ class _Perturbed:
             if self._cancels:  # not what is moved: a transform of it would not cancel
                 results = tuple([without_dust(x, sizes, ulps) for x in by_definition(op, inputs, run)])
             else:
-                results = tuple([self._beside(x, sizes, TRANSFORM_ULPS) for x in results])
+                results = tuple([self._beside(x, sizes, self._transform_ulps) for x in results])
             results = tuple([real_where_exact(op.attrs, x, inputs[0].shape[-1]) for x in results])
         return self._turned(results, *_VECTORS[op.name]) if op.name in _VECTORS else results
 
@@ -183,8 +186,11 @@ class _Perturbed:
 
         These are reductions, products, and eliminations, which fused multiply-add does not round in between.
         NumPy adds rows one to the other, so that many equal rows would all have equal errors. A product that is too
-        large for its type may be added unrounded: infinity stays what it is, where -inf would make NaN of it.
+        large for its type may be added unrounded: infinity stays what it is, where -inf would make NaN of it. In one of
+        four pairs such terms are added one after the other.
         """
+        if self._adds_in_turn and overflow_in_turn(op, inputs):
+            return added_in_turn(op, inputs, run, self._random)
         is_sum = isinstance(op.attrs, ReduceAttrs | contract.DotAttrs | contract.ConvAttrs) and _only_adds(op)
         if not (self._sums_exactly and (is_sum or op.name in _ELIMINATES)):
             return by_definition(op, inputs, run)
@@ -252,7 +258,8 @@ class _Perturbed:
         if not is_float(x.dtype):
             return x
         wide = x.astype(np.float64)
-        moved = wide + np.rint(self._drawn(wide, Noise.APART) * ulps) * units(size.astype(np.float64), x.dtype)
+        steps = self._drawn(wide, Noise.APART) * ulps
+        moved = wide + (np.rint(steps) if ulps >= 1 else steps) * units(size.astype(np.float64), x.dtype)
         return np.where(np.isfinite(moved), moved, wide).astype(x.dtype)
 
     def _signed(self, x: Array) -> Array:

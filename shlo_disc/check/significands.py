@@ -22,6 +22,12 @@ def significand_bits(dtype: np.dtype[Any]) -> int:
     return _finfo(dtype).nmant
 
 
+def has_infinities(dtype: np.dtype[Any]) -> bool:
+    """Whether a number that is too large for a float or complex type becomes an infinity."""
+    infinity: Array = np.array(np.inf).astype(dtype)
+    return bool(np.isinf(infinity if dtype.kind == "c" else infinity.astype(np.float64)))
+
+
 def _finfo(dtype: np.dtype[Any]) -> Any:
     if dtype.kind == "f" and dtype.isbuiltin == 1:  # some 8-bit floats are not builtin
         return cast("Any", np.finfo(dtype))

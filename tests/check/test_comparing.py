@@ -129,3 +129,24 @@ def test_a_value_that_few_runs_have_elsewhere_is_wrong() -> None:
     found = np.zeros(400)
     found[300] = 3
     assert differs(found, runs)
+
+
+def test_a_number_beyond_the_largest_of_a_type_without_infinities_is_nan() -> None:
+    """Of either sign, so that a few runs of which some are NaN bound nothing."""
+
+    def is_right(dtype: str, found: float, runs: list[float]) -> bool:
+        arrays = [np.array([x]).astype(np.dtype(dtype)) for x in runs]
+
+        def samples(_result: int, numbers: range) -> list[NDArray[Any]]:
+            return [arrays[k % len(arrays)] for k in numbers]
+
+        return compare([np.array([found]).astype(dtype)], arrays[:1], samples, Tolerance(), frozenset()) is None
+
+    for dtype in ("float8_e4m3b11fnuz", "float8_e4m3fn"):
+        assert is_right(dtype, -28, [np.nan, 1])
+        assert is_right(dtype, -28, [1, np.nan])
+        assert not is_right(dtype, -28, [np.nan, np.nan])
+        assert not is_right(dtype, np.nan, [1, 8])
+        assert not is_right(dtype, -28, [1, 8])
+    for dtype in ("float32", "float8_e5m2", "bfloat16"):
+        assert not is_right(dtype, -28, [np.nan, 1])

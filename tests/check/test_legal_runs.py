@@ -178,6 +178,25 @@ def test_a_product_that_overflows_may_be_added_unrounded() -> None:
     assert any(map(np.isnan, found))
 
 
+def test_terms_that_overflow_may_be_added_one_after_the_other() -> None:
+    """The largest two of opposite signs: NaN, an infinity of either sign, or what their sum in f64 is."""
+    program = program_of(
+        parse(
+            "func.func @main(%x: tensor<1x4xf32>, %y: tensor<4x1xf32>) -> tensor<1x1xf32> {\n"
+            "  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0]\n"
+            "    : (tensor<1x4xf32>, tensor<4x1xf32>) -> tensor<1x1xf32>\n"
+            "  return %0 : tensor<1x1xf32>\n}"
+        )
+    )
+    x, y = np.array([[1e20, 0, -1e20, 1]], np.float32), np.array([[1e25], [0], [2e24], [1]], np.float32)
+    found = np.array([run[0][0, 0] for run in perturbed_runs(program, [x, y], range(64), "compiled")])
+    assert np.isnan(found).any()
+    assert {np.inf, -np.inf} <= set(found[~np.isnan(found)].tolist())
+    x[0, 2] = 0
+    found = np.array([run[0][0, 0] for run in perturbed_runs(program, [x, y], range(64), "compiled")])
+    assert np.isposinf(found).all()
+
+
 @pytest.mark.parametrize("points", [1, 2, 7, 8])
 def test_sums_of_real_lines_have_no_imaginary_parts(points: int) -> None:
     text = f"""func.func @main(%x: tensor<3x{points}xf32>) -> tensor<3x{points // 2 + 1}xcomplex<f32>> {{
