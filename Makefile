@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 CORPUS ?= ../shared/corpus
-FUZZ_SECONDS ?= 120
+FUZZ_SECONDS ?= 360
 # Other programs for each commit, and the same ones whenever it is tested.
 FUZZ_SEED ?= $(shell commit=$$(git rev-parse --short=7 HEAD 2>/dev/null) && printf '%d' "0x$$commit" || echo random)
 HOSTILE ?= 2000
