@@ -79,6 +79,11 @@ class Examined:
     notes: tuple[str, ...] = ()
 
     @property
+    def calls(self) -> int:
+        """How many calls there were, compared or not."""
+        return self.agreed + self.refused + self.nothing
+
+    @property
     def reproduce(self) -> str:
         """The command that generates the same programs again."""
         return f"python -m shlo_disc fuzz --seed {self.seed} --count {self.programs}"
@@ -97,7 +102,7 @@ class Summary:
 
     def __str__(self) -> str:
         programs = sum(one.programs for one in self.examined)
-        calls = sum(one.agreed + one.refused + one.nothing for one in self.examined)
+        calls = sum(one.calls for one in self.examined)
         rate = 1000 * len(self.findings) / max(1, programs)
         processor = sum(one.processor for one in self.examined)
         return (

@@ -8,14 +8,17 @@ from pathlib import Path
 from shlo_disc.check.names import KINDS, OTHERS, WAYS, xla_is_installed
 from shlo_disc.target_names import HOST, target_names
 
+_WITHOUT_JSON = ("print", "completion", "warm")  # their output is a text of a language of its own, or a line
+SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
 
-def command_line() -> argparse.ArgumentParser:
-    """The parser of all arguments; `command` of what it parses is the name of the command."""
+
+def command_line(program: str = "python -m shlo_disc") -> argparse.ArgumentParser:
+    """The parser of all arguments of `program`; `command` of what it parses is the name of the command."""
     parser = argparse.ArgumentParser(
-        prog="python -m shlo_disc",
+        prog=program,
         description="Look at StableHLO programs. Exit codes: 0 fine, 1 a program is refused, 2 a file cannot be read.",
     )
-    names = "print|verify|ops|report|build|check|fuzz|tune|warm|run|bench|explain|cache"
+    names = "print|verify|ops|report|compile|build|check|fuzz|tune|warm|run|bench|explain|cache|completion"
     commands = parser.add_subparsers(dest="command", required=True, metavar=names)
     printing = commands.add_parser("print", help="parse programs and print them as MLIR does")
     printing.add_argument("--generic", action="store_true", help="every op in generic form")
@@ -23,12 +26,15 @@ def command_line() -> argparse.ArgumentParser:
     verifying = commands.add_parser("verify", help="check programs against the StableHLO specification")
     verifying.add_argument("--verbose", action="store_true", help="a line for each file that is fine, too")
     tabulating = commands.add_parser("ops", help="count the ops, and say which of them run on which target")
-    tabulating.add_argument("--json", action="store_true", help="for other programs to read")
     reporting = commands.add_parser("report", help="compile a program, and write a page about it for a browser")
     reporting.add_argument("-o", "--output", default="report.html", metavar="PAGE", help="default: report.html")
     reporting.add_argument("--device", choices=target_names(), default=HOST, help=f"default: {HOST}")
+    compiling = commands.add_parser("compile", help="compile a program, and write a file that runs without a compiler")
+    compiling.add_argument("-o", "--output", type=Path, metavar="SAVED", help="default: FILE with the suffix .shlo")
+    compiling.add_argument(
+        "--targets", metavar="LEVELS", help="such as x86-64-v3,x86-64-v4 (default: the best level of this CPU)"
+    )
     building = commands.add_parser("build", help="compile a program, and write it as a library for C")
-    building.add_argument("file", metavar="FILE", help="text, MLIR bytecode or a serialized jax.export; - reads any")
     building.add_argument("--out", required=True, metavar="DIR", help="the folder to write to")
     building.add_argument("--name", default="model", help="of the library and its functions (default: model)")
     building.add_argument(
@@ -55,9 +61,15 @@ def command_line() -> argparse.ArgumentParser:
     caching = commands.add_parser("cache", help="look at the cache on disk, and clean it up")
     caching.add_argument("action", choices=("path", "ls", "prune", "verify"), help="verify removes damaged entries")
     caching.add_argument("--limit", metavar="SIZE", help="of prune: what may stay, such as 500MB (default: the bound)")
-    caching.add_argument("--json", action="store_true", help="for other programs to read")
+    completing = commands.add_parser("completion", help="print what makes a shell complete commands and options")
+    completing.add_argument("shell", choices=SHELLS)
+    for command in (compiling, building):
+        command.add_argument("file", metavar="FILE", help="text, MLIR bytecode or a serialized jax.export; - reads any")
     for command in (printing, verifying, tabulating, reporting):
         command.add_argument("files", nargs="+", metavar="FILE", help="text or MLIR bytecode; - is the standard input")
+    for name, command in commands.choices.items():
+        if name not in _WITHOUT_JSON:
+            command.add_argument("--json", action="store_true", help="for other programs to read")
     return parser
 
 
@@ -70,7 +82,6 @@ def _add_options_of_calls(name: str, parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--inputs", type=Path, metavar="ARRAYS", help=".npz, .npy or .safetensors")
     parser.add_argument("--sizes", default="", metavar='"b=8,s=3"', help="of random inputs (default: 4 each)")
     parser.add_argument("--seed", type=int, default=0, help="of random inputs (default: 0)")
-    parser.add_argument("--json", action="store_true", help="for other programs to read")
     if name == "run":
         parser.add_argument("-o", "--output", type=Path, metavar="ARRAYS", help="write the results there")
 

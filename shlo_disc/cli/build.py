@@ -1,24 +1,57 @@
-"""`python -m shlo_disc build FILE --out DIR`: compile a program, and write it as a library for C."""
+"""`python -m shlo_disc compile FILE` and `build FILE --out DIR`: compile a program, and write it to files.
+
+`compile` writes a file that `shlo_disc.load` reads, `build` a library for C.
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from shlo_disc.c_package import build_package
-from shlo_disc.cli.output import complain, say
+from shlo_disc.call_signature import Signature
+from shlo_disc.cli.output import complain, give, say
 from shlo_disc.cli.programs import FINE, REFUSED, UNREADABLE
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.options import CompileOptions, Hints
 from shlo_disc.pipeline import origin_of_text, read_source
+from shlo_disc.program_file.origin import Origin
+from shlo_disc.program_file.writer import save
 from shlo_disc.target_names import HOST
 from shlo_disc.targets import target_named
 
 
+def run_compile(options: argparse.Namespace) -> int:
+    """Write a file with machine code. Gives the exit code."""
+    if options.output is None and options.file == "-":
+        complain("found a program from the standard input, expected --output, the file to write")
+        return UNREADABLE
+    path: Path = options.output or Path(options.file).with_suffix(".shlo")
+    targets = None if options.targets is None else [name.strip() for name in options.targets.split(",")]
+
+    def write(origin: Origin, signature: Signature | None) -> None:
+        save(origin, signature, path, targets)
+        _tell(options, path, [path])
+
+    return _compiled(options, path, write)
+
+
 def run_build(options: argparse.Namespace) -> int:
-    """Write the library. Gives the exit code."""
+    """Write a library for C. Gives the exit code."""
     folder, name = Path(options.out), options.name
+
+    def write(origin: Origin, _signature: Signature | None) -> None:
+        build_package(origin, folder, name, options.target)
+        _tell(options, folder, [folder / f"{name}.h", *(folder / f"lib{name}.{end}" for end in ("so", "a"))])
+
+    return _compiled(options, folder, write)
+
+
+def _compiled(options: argparse.Namespace, path: Path, write: Callable[[Origin, Signature | None], None]) -> int:
+    """Read the program of a command, and write what is made of it to `path`. Gives the exit code."""
     try:
         program = sys.stdin.buffer.read() if options.file == "-" else Path(options.file)
         text, file, signature = read_source(program, target_named(HOST).platform)
@@ -29,14 +62,20 @@ def run_build(options: argparse.Namespace) -> int:
         complain(error)
         return UNREADABLE
     try:
-        origin = origin_of_text(text, file, HOST, CompileOptions(), Hints(), signature)
-        build_package(origin, folder, name, options.target)
+        write(origin_of_text(text, file, HOST, CompileOptions(), Hints(), signature), signature)
     except ShloDiscError as error:
         complain(error)
         return REFUSED
     except OSError as error:
-        complain(f"{folder}: {error.strerror}")
+        complain(f"{path}: {error.strerror}")
         return UNREADABLE
-    size = (folder / f"lib{name}.so").stat().st_size
-    say(f"{folder}: {name}.h, lib{name}.so ({size // 1024} KiB), lib{name}.a; example.c shows how to call it\n")
     return FINE
+
+
+def _tell(options: argparse.Namespace, path: Path, files: list[Path]) -> None:
+    """Say what was written where."""
+    sizes = {file.name: file.stat().st_size for file in files}
+    if options.json:
+        give(json.dumps({"path": str(path), "bytes": sizes}) + "\n")
+        return
+    say(f"{path}: " + ", ".join(f"{name} ({size // 1024} KiB)" for name, size in sizes.items()) + "\n")

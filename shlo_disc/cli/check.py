@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import json
 import secrets
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
 
 from shlo_disc.check.campaign import Settings, Summary, campaign
 from shlo_disc.check.comparing import Tolerance
@@ -15,7 +18,7 @@ from shlo_disc.check.sampling import read_shapes
 from shlo_disc.check.session import CheckPlan, CheckReport, check, read_inputs, save
 from shlo_disc.check.worker import Worker
 from shlo_disc.cli.inputs import InputError, read_modules
-from shlo_disc.cli.output import complain, say
+from shlo_disc.cli.output import complain, give, say
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.ir.core import Module
 from shlo_disc.options import CompileOptions
@@ -29,7 +32,7 @@ AGREED, DIFFERED, UNCHECKED = 0, 1, 2
 
 def run_check(options: argparse.Namespace) -> int:
     """Check all programs of a file, and give the worst exit code."""
-    codes = [AGREED]
+    codes, told = [AGREED], list[Mapping[str, Any]]()
     try:
         others = chosen_ways(options.against)
         config, tolerance = _config(options), Tolerance(options.tolerance, options.atol)
@@ -40,10 +43,14 @@ def run_check(options: argparse.Namespace) -> int:
                 judge = Judge(worker, others, tolerance)
                 with Bar() as bar:
                     report = check(module, judge, plan, config, bar.show)
-                codes.append(tell(report, judge, config, options))
+                saved = None if report.finding is None else save(report.finding.shrunk, options.out, judge, config)
+                told.append(_data(report, saved))
+                codes.append(_code(report) if options.json else tell(report, judge, saved))
     except (ShloDiscError, InputError) as error:
         complain(error)
         return UNCHECKED
+    if options.json:
+        give(json.dumps(told) + "\n")
     return max(codes)
 
 
@@ -67,13 +74,22 @@ def run_fuzz(options: argparse.Namespace) -> int:
             out=options.out,
             keeps_going=options.keep_going,
         )
-        say(f"seed {settings.seed}\n")
+        if not options.json:
+            say(f"seed {settings.seed}\n")
         with Bar() as bar:
             summary = campaign(settings, bar.show, options.log)
     except (ShloDiscError, InputError) as error:
         complain(error)
         return UNCHECKED
-    return _tell_all(summary)
+    if options.json:
+        findings = [asdict(one) | {"reproduce": one.reproduce} for one in summary.findings]
+        programs, calls = (sum(getattr(one, name) for one in summary.examined) for name in ("programs", "calls"))
+        give(json.dumps({"seed": settings.seed, "programs": programs, "calls": calls, "findings": findings}) + "\n")
+    else:
+        _tell_all(summary)
+    if summary.findings:
+        return DIFFERED
+    return AGREED if any(one.agreed or one.refused for one in summary.examined) else UNCHECKED
 
 
 def _seed(text: str) -> int:
@@ -84,15 +100,12 @@ def _seed(text: str) -> int:
     return int(text)
 
 
-def _tell_all(summary: Summary) -> int:
-    """Print the outcome of random programs, and give the exit code."""
+def _tell_all(summary: Summary) -> None:
+    """Print the outcome of random programs."""
     for one in summary.findings:
         say(f"seed {one.seed}: {one.description}")
         say(f"written to {one.folder}\nreproduce: {one.command}\nall of it: {one.reproduce}\n\n")
     say(f"{summary}\n")
-    if summary.findings:
-        return DIFFERED
-    return AGREED if any(one.agreed or one.refused for one in summary.examined) else UNCHECKED
 
 
 def _config(options: argparse.Namespace) -> BuildConfig:
@@ -136,16 +149,29 @@ def _plan(options: argparse.Namespace, module: Module) -> CheckPlan:
     )
 
 
-def tell(report: CheckReport, judge: Judge, config: BuildConfig, options: argparse.Namespace) -> int:
-    """Print a report, save what failed, and give the exit code."""
+def tell(report: CheckReport, judge: Judge, saved: str | None) -> int:
+    """Print a report, and give the exit code. `saved`: the command that shows the failure, if there is one."""
     ways = ", ".join([*judge.others, REFERENCE])
     for note in report.notes:
         say(f"note: {note}\n")
     if report.finding is not None:
         say(str(report.finding))
-        say(f"reproduce: {save(report.finding.shrunk, options.out, judge, config)}\n")
-        return DIFFERED
+        say(f"reproduce: {saved}\n")
+        return _code(report)
     refused = f", {report.refused} refused by all" if report.refused else ""
     nothing = f", {report.nothing} that could not be compared" if report.nothing else ""
     say(f"{report.agreed} calls agree{refused}{nothing} ({ways})\n")
+    return _code(report)
+
+
+def _code(report: CheckReport) -> int:
+    if report.finding is not None:
+        return DIFFERED
     return AGREED if report.agreed or report.refused else UNCHECKED
+
+
+def _data(report: CheckReport, saved: str | None) -> Mapping[str, Any]:
+    """The same for other programs."""
+    finding = None if report.finding is None else {"description": str(report.finding), "reproduce": saved}
+    counts = {"agreed": report.agreed, "refused": report.refused, "nothing": report.nothing}
+    return {**counts, "notes": list(report.notes), "finding": finding}

@@ -1,4 +1,4 @@
-"""`python -m shlo_disc print|verify|ops|report|build|check|run|bench|explain FILE…`, `fuzz`, `tune`, `warm`, `cache`.
+"""`python -m shlo_disc COMMAND`: the commands and their options are in `arguments.py`.
 
 Exit codes: 0 if all is well, 1 if a program is refused, 2 if the command or a file cannot be read.
 """
@@ -22,6 +22,7 @@ _RUN: Mapping[str, tuple[str, str]] = {
     "verify": ("programs", "run_verify"),
     "ops": ("ops_table", "run_ops"),
     "report": ("report", "run_report"),
+    "compile": ("build", "run_compile"),
     "build": ("build", "run_build"),
     "check": ("check", "run_check"),
     "fuzz": ("check", "run_fuzz"),
@@ -31,6 +32,7 @@ _RUN: Mapping[str, tuple[str, str]] = {
     "bench": ("run", "run_bench"),
     "explain": ("run", "run_explain"),
     "cache": ("cache", "run_cache"),
+    "completion": ("completion", "run_completion"),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterator, Sequence
 
 from shlo_disc.cli.inputs import InputError, read_modules
@@ -17,11 +18,12 @@ _BETWEEN_MODULES = "// -----\n"
 
 
 class Programs:
-    """The modules of the named files; `code` is the worst exit code so far."""
+    """The modules of the named files; `code` is the worst exit code so far, `errors` why programs are refused."""
 
     def __init__(self, files: Sequence[str]) -> None:
         self._files = files
         self.code = FINE
+        self.errors = list[CompileError | InputError]()
 
     def __iter__(self) -> Iterator[tuple[str, Module]]:
         for name in self._files:
@@ -46,6 +48,7 @@ class Programs:
     def complain(self, error: CompileError | InputError) -> None:
         """Print an error, and update the exit code."""
         complain(error)
+        self.errors.append(error)
         self.code = max(self.code, REFUSED if isinstance(error, CompileError) else UNREADABLE)
 
 
@@ -61,7 +64,9 @@ def run_print(options: argparse.Namespace) -> int:
 def run_verify(options: argparse.Namespace) -> int:
     """Check all programs against the specification. Gives the exit code."""
     programs = Programs(options.files)
-    for name, module in programs.verified():
-        if options.verbose:
-            say(f"{name}: fine, {sum(1 for _ in module.walk())} ops\n")
+    fine = {name: sum(1 for _ in module.walk()) for name, module in programs.verified()}
+    if options.json:
+        give(json.dumps({"ops": fine, "errors": [str(error) for error in programs.errors]}) + "\n")
+    elif options.verbose:
+        say("".join(f"{name}: fine, {count} ops\n" for name, count in fine.items()))
     return programs.code

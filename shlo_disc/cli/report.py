@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 
 from shlo_disc.cli.inputs import InputError
-from shlo_disc.cli.output import say
+from shlo_disc.cli.output import give, say
 from shlo_disc.cli.programs import Programs
 from shlo_disc.diagnostics import CompileError
 from shlo_disc.pipeline import Request, Stopwatch, compile_module
@@ -28,5 +29,9 @@ def run_report(options: argparse.Namespace) -> int:
         except OSError as error:
             programs.complain(InputError(f"{path}: {error.strerror}"))
         else:
-            say(f"{path}: {path.stat().st_size // 1024} KiB\n")
+            size = path.stat().st_size
+            if options.json:
+                give(json.dumps({"path": str(path), "bytes": {path.name: size}}) + "\n")
+            else:
+                say(f"{path}: {size // 1024} KiB\n")
     return programs.code

@@ -7,7 +7,9 @@ import json
 import statistics
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from shlo_disc.compiled import Compiled
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.front_door import compile as compile_any
 from shlo_disc.loading import load
+from shlo_disc.report.text import TOPICS
 from shlo_disc.runtime.partitions import Runnable
 from shlo_disc.size_expr import evaluate
 
@@ -63,7 +66,11 @@ def run_bench(options: argparse.Namespace) -> int:
 def run_explain(options: argparse.Namespace) -> int:
     """Print what `Compiled.explain` tells. Gives the exit code."""
     try:
-        say(_explained(_program(options.file), options.topic) + "\n")
+        program = _program(options.file)
+        if options.json:
+            give(json.dumps(_data(program, options.topic)) + "\n")
+        else:
+            say(_explained(program, options.topic) + "\n")
     except ShloDiscError as error:
         return _complained(error)
     return 0
@@ -81,6 +88,14 @@ def _explained(program: Compiled | Bound, topic: str | None) -> str:
     if topic is not None:
         raise InputError("found a program with bound arguments, which has no topics, expected no topic")
     return program.explain()
+
+
+def _data(program: Compiled | Bound, topic: str | None) -> Mapping[str, Any]:
+    """What `explain` tells, by topic, and the facts of a program without bound arguments one by one."""
+    if isinstance(program, Bound):
+        return {"text": _explained(program, topic)}
+    texts = {name: program.explain(name) for name in (TOPICS if topic is None else (topic,))}
+    return {"explain": texts, "facts": [asdict(fact) for fact in program.facts()]}
 
 
 def _program(file: str) -> Compiled | Bound:

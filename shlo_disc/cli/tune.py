@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from shlo_disc.cli.output import complain, say
+from shlo_disc.cli.output import complain, give, say
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.tuning import tune
 
@@ -17,6 +17,9 @@ def run_tune(options: argparse.Namespace) -> int:
     except (ShloDiscError, OSError) as error:
         complain(error)
         return 1
+    if options.json:
+        give(found.to_json() + "\n")
+        return 0
     say(f"costs are {found.costs.text}\n")
     for one in found.tuned:
         say(f"{one.product}: measured at {len(one.counts)} counts\n")
