@@ -149,6 +149,12 @@ class Compiled:
         results = few([_typed(one.dtype, one.shape) for one in artifact.results])
         return f"<Compiled {artifact.name}({arguments}) -> ({results})>"
 
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        from shlo_disc.report.inline import program_html  # noqa: PLC0415  only notebooks need it
+
+        return program_html(self._describe())
+
     @property
     def stats(self) -> Stats:
         """Compilations, calls, distinct signatures, and seconds in each stage of the compiler."""

@@ -34,6 +34,8 @@ __all__ = [
     "Value",
 ]
 
+_SHOWN = 60  # lines of a module in a notebook
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Value:
@@ -165,6 +167,14 @@ class Module:
     def __str__(self) -> str:
         """Print the module as StableHLO text, without locations."""
         return self.printer(self)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the text, or its first lines."""
+        from html import escape  # noqa: PLC0415  only notebooks need it
+
+        lines = str(self).splitlines()
+        more = [f"... {len(lines) - _SHOWN} more lines"] if len(lines) > _SHOWN else []
+        return f"<pre>{escape(chr(10).join([*lines[:_SHOWN], *more]))}</pre>"
 
     def walk(self) -> Iterator[Op]:
         """Visit every op of every function.

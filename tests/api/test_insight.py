@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import jax.numpy as jnp
@@ -74,3 +75,22 @@ def test_a_module_prints_as_its_text_and_compiles() -> None:
     assert str(module) == text
     (found,) = shlo_disc.compile(module)(counted(3))
     np.testing.assert_array_equal(found, [0, -1, -2])
+
+
+def test_notebooks_show_programs_and_modules() -> None:
+    """As HTML, in which names of a user's are text."""
+    text = """func.func @"a<script>"(%x: tensor<?xf32> {jax.arg_info = "x<b>"}) -> tensor<?xf32> {
+      %0 = stablehlo.add %x, %x : tensor<?xf32>
+      return %0 : tensor<?xf32>
+    }"""
+    module = shlo_disc.parse(text)
+    shown = module._repr_html_()  # pyright: ignore[reportPrivateUsage]  what Jupyter calls
+    assert "stablehlo.add" in shown
+    assert shown.count("<") == shown.count(">") == 2, "no tags but pre"
+    lines = "".join(f"%t{k} = stablehlo.tanh %x : tensor<?xf32>\n" for k in range(100))
+    many = shlo_disc.parse(text.replace("%0 = ", f"{lines}%0 = "))
+    assert "more lines</pre>" in many._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    page = shlo_disc.compile(module)._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    tags = set(re.findall(r"<([^/ >]+)", page))
+    assert tags == {"b", "table", "tr", "td", "code", "details", "summary", "pre"}
+    assert all(f"<summary>{topic}</summary>" in page for topic in ("facts", "fusion", "memory", "schedules"))
