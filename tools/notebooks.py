@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,13 @@ def executed(source: Path) -> Any:
     NotebookClient(notebook, timeout=SECONDS, resources={"metadata": {"path": str(NOTEBOOKS)}}).execute()
     for cell in notebook.cells:
         cell["metadata"] = {}  # times of execution, which differ in every run
-    return notebook
+    return _without_paths(notebook)
+
+
+def _without_paths(notebook: Any) -> Any:
+    """The notebook with the paths of the sources relative to this folder, and without colours of a terminal."""
+    text = nbformat.writes(notebook).replace(f"{ROOT}/", "")
+    return nbformat.reads(re.sub(r"\\u001b\[[0-9;]*m", "", text), notebook.nbformat)
 
 
 def main() -> None:
