@@ -43,37 +43,37 @@ template <class D>
 SHLO_INLINE Complex<D> exp_f64(Complex<D> z) {
   const D size = exp_f64(z.re);
   const Circle<D> t = circle(z.im);
-  const Complex<D> y = {size * t.cosine, size * t.sine};
+  const Complex<D> y = {times(size, t.cosine), times(size, t.sine)};
   return unless(beyond(z.re, 700, z.im), y, [](c128 one) { return exp_one(one); }, z);
 }
 SHLO_INLINE c128 expm1_one(c128 z) {
   if (z.im == 0) return {__builtin_expm1(z.re), z.im};
   if (z.re > 700 && !endless(z.re)) return exp_one(z);  // a part may be finite although exp(z.re) is not
   const double half = __builtin_sin(z.im * 0.5), grown = __builtin_expm1(z.re);
-  return {grown * __builtin_cos(z.im) - times(2 * half, half), (grown + 1) * __builtin_sin(z.im)};
+  return {grown * __builtin_cos(z.im) - times(2 * half, half), times(grown + 1, __builtin_sin(z.im))};
 }
 template <class D>
 SHLO_INLINE Complex<D> expm1_f64(Complex<D> z) {
   const D grown = expm1_f64(z.re), half = circle((D)(z.im * 0.5)).sine;
   const Circle<D> t = circle(z.im);
-  const Complex<D> y = {grown * t.cosine - times(2.0 * half, half), (grown + 1.0) * t.sine};
+  const Complex<D> y = {grown * t.cosine - times(2.0 * half, half), times((D)(grown + 1.0), t.sine)};
   return unless(beyond(z.re, 700, z.im), y, [](c128 one) { return expm1_one(one); }, z);
 }
 template <class D>
 SHLO_INLINE Complex<D> sinh_by(Complex<D> z) {
   const Circle<D> h = hyperbola(z.re), t = circle(z.im);
-  return {h.sine * t.cosine, h.cosine * t.sine};
+  return {times(h.sine, t.cosine), times(h.cosine, t.sine)};
 }
 template <class D>
 SHLO_INLINE Complex<D> cosh_by(Complex<D> z) {
   const Circle<D> h = hyperbola(z.re), t = circle(z.im);
-  return {h.cosine * t.cosine, h.sine * t.sine};
+  return {times(h.cosine, t.cosine), times(h.sine, t.sine)};
 }
 // (sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y): no cancellation.
 template <class D>
 SHLO_INLINE Complex<D> tanh_by(Complex<D> z) {
   const Circle<D> h = hyperbola(z.re), t = circle(z.im);
-  const D under = times(h.sine, h.sine) + t.cosine * t.cosine;
+  const D under = multiply_add(t.cosine, t.cosine, times(h.sine, h.sine));
   return {h.sine * h.cosine / under, t.sine * t.cosine / under};
 }
 template <class D> SHLO_INLINE Complex<D> times_i(Complex<D> z) { return {-z.im, z.re}; }
@@ -110,7 +110,7 @@ SHLO_INLINE Complex<D> logistic_f64(Complex<D> z) {
   const D zero = splat<D>(0), one = splat<D>(1), x = -abs_(z.re), size = exp_f64(x);
   const auto falls = z.re < zero;
   const Circle<D> t = circle((D)(falls ? z.im : (D)-z.im));
-  const Complex<D> e = {size * t.cosine, size * t.sine};
+  const Complex<D> e = {times(size, t.cosine), times(size, t.sine)};
   const D at_pole = t.sine * t.sine / (1.0 - t.cosine) + t.cosine * expm1_f64(x);
   const Complex<D> over = {falls ? e.re : one, falls ? e.im : zero};
   const Complex<D> under = {t.cosine < zero ? at_pole : (D)(1.0 + e.re), e.im};
@@ -160,7 +160,7 @@ SHLO_INLINE D log_modulus(D t, D a, D b) {
     up = huge ? splat<D>(0x1p-600) : tiny ? splat<D>(0x1p600) : one;
     shift = huge ? splat<D>(600 * 0.6931471805599453) : tiny ? splat<D>(-600 * 0.6931471805599453) : zero;
   }
-  const D u = x * up, v = y * up, square = times(u, u) + v * v;
+  const D u = x * up, v = y * up, square = multiply_add(v, v, times(u, u));
   const auto near = both(between(splat<D>(0.5), square, splat<D>(2)), up == one);
   const D excess = above_one<Narrow>(t, b), sum = 1.0 + excess;
   const D of = near ? sum : square, lost = near ? (D)(excess - (sum - 1.0)) : zero;
@@ -182,9 +182,9 @@ SHLO_INLINE Complex<D> log1p_f64(Complex<D> z) {
 // With m the modulus, the larger part is sqrt((|x| + m) / 2), the other |y| / 2 divided by it.
 template <class D>
 SHLO_INLINE Complex<D> sqrt_f64(Complex<D> z) {
-  const D zero = splat<D>(0), a = abs_(z.re), square = times(a, a) + z.im * z.im;
+  const D zero = splat<D>(0), a = abs_(z.re), square = multiply_add(z.im, z.im, times(a, a));
   const D root = sqrt_((D)((a + sqrt_(square)) * 0.5));
-  const D other = z.im * (0.5 / root);
+  const D other = times(z.im, (D)(0.5 / root));
   const auto is_zero = both(a == zero, z.im == zero);
   const auto left = z.re < zero;
   const Complex<D> y = {left ? abs_(other) : root, is_zero ? z.im : left ? signed_like(root, z.im) : other};
@@ -208,10 +208,10 @@ SHLO_INLINE Complex<D> pow_f64(Complex<D> a, Complex<D> b) {
 // The root of the modulus, at a third of the angle; for 0 and non-finite numbers as pow.
 template <bool Narrow, class D>
 SHLO_INLINE Complex<D> cbrt_f64(Complex<D> z) {
-  const D size = Narrow ? sqrt_((D)(times(z.re, z.re) + z.im * z.im)) : abs_(z), root = cbrt_f64(size);
+  const D size = Narrow ? sqrt_(multiply_add(z.im, z.im, times(z.re, z.re))) : abs_(z), root = cbrt_f64(size);
   const Circle<D> t = circle((D)(atan2_f64(z.im, z.re) * (1.0 / 3)));
   const auto right = both(size > splat<D>(0), size < splat<D>(inf_f64()));
-  return unless(not_true(right), Complex<D>{root * t.cosine, root * t.sine},
+  return unless(not_true(right), Complex<D>{times(root, t.cosine), times(root, t.sine)},
                 [](c128 one) { return pow_one(one, c128{1.0 / 3, 0}); }, z);
 }
 

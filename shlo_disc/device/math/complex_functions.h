@@ -76,15 +76,15 @@ SHLO_INLINE c128 sinh_(c128 z) {
   if (z.im == 0) return {sinh_(z.re), z.im};
   const bool large = abs_(z.re) > 700;  // the product may be finite where the exponential is not
   const double x = large ? z.re * 0.5 : z.re, again = large ? 2 * cosh_(x) : 1;
-  const double real = z.re == 0 ? z.re : sinh_(x) * cos_(z.im) * again;
-  return {real, cosh_(x) * sin_(z.im) * again};
+  const double real = z.re == 0 ? z.re : times(sinh_(x) * cos_(z.im), again);
+  return {real, times(cosh_(x) * sin_(z.im), again)};
 }
 SHLO_INLINE c128 cosh_(c128 z) {
-  if (z.im == 0) return {cosh_(z.re), z.re == 0 ? z.re * z.im : z.re < 0 ? -z.im : z.im};
+  if (z.im == 0) return {cosh_(z.re), z.re == 0 ? times(z.re, z.im) : z.re < 0 ? -z.im : z.im};
   const bool large = abs_(z.re) > 700;
   const double x = large ? z.re * 0.5 : z.re, again = large ? 2 * cosh_(x) : 1;
-  const double imaginary = z.re == 0 ? z.re * sin_(z.im) : sinh_(x) * sin_(z.im) * again;
-  return {cosh_(x) * cos_(z.im) * again, imaginary};
+  const double imaginary = z.re == 0 ? times(z.re, sin_(z.im)) : times(sinh_(x) * sin_(z.im), again);
+  return {times(cosh_(x) * cos_(z.im), again), imaginary};
 }
 
 // 1 / (1 + exp(-z)) by exp(-|x|), which does not overflow. At the poles 1 + exp(..) is a sum of positive terms: 1 + cos y
@@ -93,7 +93,7 @@ SHLO_INLINE c128 logistic_(c128 z) {
   if (endless(z.im)) return not_a_number();
   const bool falls = z.re < 0;
   const double x = -abs_(z.re), size = exp_(x), c = cos_(z.im), s = falls ? sin_(z.im) : -sin_(z.im);
-  const c128 e = size == 0 ? c128{0, 0} : c128{size * c, size * s};
+  const c128 e = size == 0 ? c128{0, 0} : c128{times(size, c), times(size, s)};
   const double under = c < 0 ? s * s / (1 - c) + c * expm1_(x) : 1 + e.re;
   return (falls ? e : c128{1, 0}) / c128{under, e.im};
 }

@@ -24,7 +24,8 @@ template <class D> SHLO_INLINE D nearest_whole(D x) { return (x + SHLO_WHOLE) - 
 template <class D> SHLO_INLINE sint_t<D> whole_bits(D n) { return bits_above((D)(n + SHLO_WHOLE), 0x4338000000000000); }
 template <class D> SHLO_INLINE D from_bits(sint_t<D> n) { return as<D>((sint_t<D>)(n + 0x4338000000000000)) - SHLO_WHOLE; }
 
-// x * 2^n for a whole n; rounds once, also to subnormals.
+// x * 2^n for a whole n; rounds once, also to subnormals. Like all products that functions return, the last one is
+// never contracted into a sum of the caller's: it overflows to an infinity, which minus an infinity is NaN.
 template <class D>
 SHLO_INLINE D scale_f64(D x, D n) {
 #ifdef SHLO_AVX512
@@ -33,7 +34,7 @@ SHLO_INLINE D scale_f64(D x, D n) {
   typedef sint_t<D> I;
   typedef uint_t<D> U;  // for NaNs, i is arbitrary, and signed shifts could overflow
   I i = whole_bits(n), half = i >> 1;
-  return x * as<D>((U)((U)(half + 1023) << 52)) * as<D>((U)((U)(i - half + 1023) << 52));
+  return times((D)(x * as<D>((U)((U)(half + 1023) << 52))), as<D>((U)((U)(i - half + 1023) << 52)));
 }
 
 // ---- exponentials ----------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ SHLO_INLINE F scale(F x, F n) {
   typedef sint_t<F> I;
   typedef uint_t<F> U;  // for NaNs, i is arbitrary, and signed shifts could overflow
   I i = bits_above((F)(n + 12582912.f), 0x4B400000), half = i >> 1;  // 1.5 * 2^23: its low bits hold n
-  return x * as<F>((U)((U)(half + 127) << 23)) * as<F>((U)((U)(i - half + 127) << 23));
+  return times((F)(x * as<F>((U)((U)(half + 127) << 23))), as<F>((U)((U)(i - half + 127) << 23)));
 }
 
 // exp(x) = 2^n exp(r), |r| <= ln(2)/2.
@@ -178,7 +178,7 @@ SHLO_INLINE F sine_f32(F x, int quarter) {
   F s = r * r;
   F sine = s * -1.9515295891e-4f + 8.3321608736e-3f;
   sine = sine * s - 1.6666654611e-1f;
-  sine = (sine * s + 1.f) * r;  // not r + ..: -0 stays -0
+  sine = times((F)(sine * s + 1.f), r);  // not r + ..: -0 stays -0
   F cosine = s * 2.443315711809948e-5f - 1.388731625493765e-3f;
   cosine = cosine * s + 4.166664568298827e-2f;
   cosine = (cosine * s - 0.5f) * s + 1.f;
