@@ -8,7 +8,7 @@ from pathlib import Path
 from shlo_disc.check.names import KINDS, OTHERS, WAYS, xla_is_installed
 from shlo_disc.target_names import HOST, target_names
 
-_WITHOUT_JSON = ("print", "completion", "warm")  # their output is a text of a language of its own, or a line
+_WITHOUT_JSON = ("print", "completion")  # their output is a text of a language of its own
 SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
 
 
@@ -18,7 +18,7 @@ def command_line(program: str = "python -m shlo_disc") -> argparse.ArgumentParse
         prog=program,
         description="Look at StableHLO programs. Exit codes: 0 fine, 1 a program is refused, 2 a file cannot be read.",
     )
-    names = "print|verify|ops|report|compile|build|check|fuzz|tune|warm|run|bench|explain|cache|completion"
+    names = "print|verify|ops|report|compile|build|check|fuzz|tune|run|bench|explain|cache|completion"
     commands = parser.add_subparsers(dest="command", required=True, metavar=names)
     printing = commands.add_parser("print", help="parse programs and print them as MLIR does")
     printing.add_argument("--generic", action="store_true", help="every op in generic form")
@@ -49,8 +49,6 @@ def command_line(program: str = "python -m shlo_disc") -> argparse.ArgumentParse
     tuning.add_argument(
         "--dim", action="append", default=[], metavar="NAME=FIRST:END", help="values of a size, such as s=1:129; repeat"
     )
-    warming = commands.add_parser("warm", help="precompile the runtime library")
-    warming.add_argument("--compiler", metavar="NAME", help="a path, clang, gcc or zig (default: as compile takes it)")
     about = {
         "run": "call a program, with arrays of a file or random ones",
         "bench": "time calls of a program",

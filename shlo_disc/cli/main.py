@@ -27,7 +27,6 @@ _RUN: Mapping[str, tuple[str, str]] = {
     "check": ("check", "run_check"),
     "fuzz": ("check", "run_fuzz"),
     "tune": ("tune", "run_tune"),
-    "warm": ("warm", "run_warm"),
     "run": ("run", "run_run"),
     "bench": ("run", "run_bench"),
     "explain": ("run", "run_explain"),

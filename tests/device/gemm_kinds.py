@@ -19,7 +19,9 @@ Part: TypeAlias = tuple[int, int, int, int]  # rows [i0, i1) and columns [j0, j1
 
 # The epilogue counts how often it gets each element and reads the columns up to a multiple of 16.
 _HARNESS = r"""
+#include "call/caches.h"
 #include "gemm/gemm.h"
+SHLO_DEFINE_CACHES
 template <class T> struct Result { T* c; int32_t* times; int64_t columns; volatile T seen; bool bad; };
 template <class T>
 static void store(void* context, const void* tile, int64_t ld, int64_t i0, int64_t rows, int64_t j0, int64_t columns) {

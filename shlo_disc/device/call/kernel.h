@@ -4,8 +4,11 @@
 #include "values/masked.h"
 #include "math/math.h"
 #include "sort/ranked.h"
+#include "call/caches.h"
 #include "call/runtime.h"
 #include "values/tile.h"
+
+SHLO_DEFINE_CACHES
 
 // A compile-time constant as an argument: rows(Int<4>(), row).
 template <int N> struct Int { static constexpr int value = N; };

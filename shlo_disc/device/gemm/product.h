@@ -9,6 +9,7 @@
 //   dot     Few rows, B adjacent along k: dot products.
 // A product with few columns is computed as the transposed product with few rows. What is packed is converted on the way.
 #pragma once
+#include "call/caches.h"
 #include "gemm/gemm.h"
 #include "gemm/dot.h"
 #include "gemm/pack.h"
@@ -27,27 +28,18 @@ constexpr int64_t SHALLOW_DEPTH = 48;     // at most, to do so for any number of
 constexpr int64_t SHALLOW_COLUMNS = 128;  // most of what moves, and rows of blocks of 64 columns make worse use of the caches
 constexpr int64_t DOT_ROWS = 8;      // at most, for dot products
 
-// Caches of the machine that this is compiled for, if whoever compiles knows.
-#ifndef SHLO_L1_BYTES
-#define SHLO_L1_BYTES 32768
-#endif
-#ifndef SHLO_L2_BYTES
-#define SHLO_L2_BYTES 524288
-#endif
-#ifndef SHLO_L3_BYTES
-#define SHLO_L3_BYTES 8388608
-#endif
-
 // Rows of B that are streamed at a time. Of a B that is larger than a core's share of the caches, the next block of rows and
 // columns is fetched meanwhile; for few rows of A its rows are long and few, as more of the time goes into fetching.
 // A lone row does nothing but wait for B: if that comes from memory, so few rows that each is read along.
 constexpr int64_t STREAM_DEPTH = 256, FAR_DEPTH = 64, LONE_DEPTH = 16;
-constexpr int64_t NEAR_BYTES = 4 * SHLO_L2_BYTES;
-constexpr int64_t FAR_BYTES = SHLO_L2_BYTES / 8 * 3, THIN_FAR_BYTES = SHLO_L2_BYTES / 4;  // of a block of such a B
+inline int64_t near_bytes() { return 4 * shlo_cache_bytes[1]; }
+inline int64_t far_bytes() { return shlo_cache_bytes[1] / 8 * 3; }  // of a block of such a B
+inline int64_t thin_far_bytes() { return shlo_cache_bytes[1] / 4; }
 
 // Blocks that stay in the first-level cache: those finished in one go, and those with few rows.
-constexpr int64_t CHUNK_BYTES = SHLO_L1_BYTES / 4 * 3;
-constexpr int64_t STREAM_BYTES = SHLO_L1_BYTES / 2;
+inline int64_t chunk_bytes() { return shlo_cache_bytes[0] / 4 * 3; }
+constexpr int64_t STREAM_MOST = 49152;  // what blocks of all kinds hold
+inline int64_t stream_bytes() { return min(shlo_cache_bytes[0] / 2, STREAM_MOST); }
 
 // Scratch memory: packed B (or A, for dot products), the block, the block transposed, and packed A.
 template <class K>
@@ -60,7 +52,7 @@ struct Scratch {
   static constexpr int64_t LEFT = K::in_place ? 196608 : 393216;
   static constexpr int64_t EXCESS = K::has_excess ? (ROWS + 16) * sizeof(typename K::Element) : 0;
   static constexpr int64_t ALL = PACKED + BLOCK + TURNED + LEFT + EXCESS;
-  static_assert(BLOCK >= THIN_ROWS * COLUMNS * SIZE && BLOCK >= STREAM_BYTES, "blocks of all kinds fit");
+  static_assert(BLOCK >= THIN_ROWS * COLUMNS * SIZE && BLOCK >= STREAM_MOST, "blocks of all kinds fit");
   static_assert(ALL <= (K::in_place && SIZE == 8 ? SHLO_GEMM_SCRATCH : SHLO_GEMM_WIDE_SCRATCH), "all parts fit");
 
   // Depth of packed B: if all of k fits, so do rows of packed A.
@@ -92,8 +84,8 @@ struct TransposedEpilogue {
 
 // As many columns as leave the rows' block in half of the first-level cache, at least COLUMNS.
 template <class T>
-constexpr int64_t stream_columns(int64_t rows) {
-  const int64_t columns = STREAM_BYTES / (rows * (int64_t)sizeof(T)) / PANEL * PANEL;
+inline int64_t stream_columns(int64_t rows) {
+  const int64_t columns = stream_bytes() / (rows * (int64_t)sizeof(T)) / PANEL * PANEL;
   return columns < COLUMNS ? COLUMNS : columns;
 }
 
@@ -272,9 +264,9 @@ struct Product : Operands<typename K::Storage> {
   }
 
   // Whether a core's share of the caches holds B.
-  bool is_near() const { return right_bytes() <= NEAR_BYTES; }
+  bool is_near() const { return right_bytes() <= near_bytes(); }
   // Whether a lone row of A waits for memory, whatever is fetched.
-  bool waits(int64_t rows) const { return rows == 1 && right_bytes() > SHLO_L3_BYTES; }
+  bool waits(int64_t rows) const { return rows == 1 && right_bytes() > shlo_cache_bytes[2]; }
   int64_t right_bytes() const { return k * n * (int64_t)sizeof(Storage); }
 
   int64_t stream_rows() const { return !K::in_place ? K::few_rows : is_near() ? NEAR_ROWS : STREAM_ROWS; }
@@ -290,7 +282,7 @@ struct Product : Operands<typename K::Storage> {
   }
   int64_t streamed_columns(int64_t rows) const {
     if (!fetches(rows)) return stream_columns<Element>(rows);
-    return (rows <= THIN_ROWS ? THIN_FAR_BYTES : FAR_BYTES) / (streamed_rows(rows) * (int64_t)sizeof(Storage));
+    return (rows <= THIN_ROWS ? thin_far_bytes() : far_bytes()) / (streamed_rows(rows) * (int64_t)sizeof(Storage));
   }
 
   // A walk through rows of B where it is, which the tiles of so many rows of A share.
@@ -364,7 +356,7 @@ struct Product : Operands<typename K::Storage> {
   SHLO_ONCE void blocks() const {
     const int64_t depth = limited(how.depth, DEPTH, DEPTH, K::step);
     const bool whole = k <= depth;
-    const int64_t chunk = limited(how.rows, CHUNK_BYTES / (PANEL * (int64_t)sizeof(Element)), ROWS, 1);
+    const int64_t chunk = limited(how.rows, chunk_bytes() / (PANEL * (int64_t)sizeof(Element)), ROWS, 1);
     // Sums that a row keeps. (Asked once: where the loops ask `whole`, clang 22 at -O3 takes all rows of a part of the depth.)
     const int64_t unfinished = whole ? 0 : PANEL;
     const int64_t most = !K::in_place ? ROWS : whole ? i1 - i0 : Memory::BLOCK_ROWS;

@@ -1,6 +1,9 @@
 // Products over and over, to time what gemm/product.h makes: blocks one after the other, sums stored as they are.
 #pragma once
+#include "call/caches.h"
 #include "gemm/gemm.h"
+
+SHLO_DEFINE_CACHES
 
 struct ShloTimed {
   char* c;

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor, as_completed, wait
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +13,9 @@ from shlo_disc.device import headers
 from shlo_disc.device.libraries import library_names, library_text
 from shlo_disc.diagnostics import ToolchainError, one_line
 from shlo_disc.host_ir import Launch
-from shlo_disc.runtime.building import elf
+from shlo_disc.runtime.building import elf, prebuilt
 from shlo_disc.runtime.building.cache import Cache, digest
+from shlo_disc.runtime.building.machines import TargetMachine, native
 from shlo_disc.runtime.building.toolchain import Compiler
 from shlo_disc.runtime.library import RUNTIME_FUNCTIONS, try_to_load
 from shlo_disc.runtime.steps import leaves
@@ -40,11 +41,12 @@ _GLUE = 1  # the -O level of code that computes no elements: higher ones take a 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A file to compile, and its -O level."""
+    """A file to compile, and its -O level. `is_fixed`: no program changes it, so a wheel may bring its object."""
 
     name: str
     text: str
     optimize: int
+    is_fixed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ class Builder:
 
     def c_library(self, artifact: Artifact, library: CLibrary) -> tuple[bytes, bytes]:
         """A program as a shared library and as a static one. Raises `ToolchainError` without binutils, too."""
-        sources = [*self._sources(artifact), self._glue(f"{library.name}.cc", library.text)]
+        sources = [*self._sources(artifact), _glue(f"{library.name}.cc", library.text, self.optimize)]
 
         def build(work: Path) -> tuple[bytes, bytes]:
             made = self._objects(work, sources)
@@ -109,30 +111,35 @@ class Builder:
 
     def runtime(self) -> Path:
         """The shared object of the thread pool."""
-        return self._shared([self._glue("runtime.cc", headers.text("call/runtime.cc"))], RUNTIME_FUNCTIONS)
+        return self._fixed(_runtime(self.optimize), RUNTIME_FUNCTIONS)
 
     def xla_handlers(self, name: str, interface: str) -> Path:
         """The shared object by which XLA runs programs: a file of device/, behind the text of XLA's header."""
-        source = self._glue(Path(name).name, f"{interface}\n{headers.text(name)}")
-        return self._shared([source], XLA_FUNCTIONS)
+        return self._fixed(_handlers(name, interface, self.optimize), XLA_FUNCTIONS)
 
-    def warm(self, show: Callable[[str, int, int], None]) -> int:
-        """Precompile the runtime library into the cache: the thread pool, and all libraries that programs link.
+    def code(self, path: Path) -> bytes:
+        """The bytes of a shared object that one of these functions returned."""
+        return path.read_bytes() if path.parent == prebuilt.FOLDER else self.cache.body(path)
 
-        `show` gets each file that is done, how many are done, and of how many. Returns the number of files.
-        """
-        self.runtime()
-        sources = [self._library(name) for name in library_names()]
+    def prebuild(self, handlers: Iterable[str], interface: str) -> dict[str, tuple[bytes, str]]:
+        """All that no program changes, compiled: by the keys of `prebuilt`, (bytes, suffix)."""
+        machine, sources = self.compiler.machine, [self._library(name) for name in library_names()]
 
-        def compile_all(work: Path) -> None:
-            with ThreadPoolExecutor(available_threads()) as pool:
-                jobs = {pool.submit(self._object, work, self._key(x), x): x for x in sources}
-                for done, job in enumerate(as_completed(jobs), start=1):
-                    self._keep(job.result())
-                    show(jobs[job].name, done, len(jobs))
+        def key(source: _Source, suffix: str) -> str:
+            return prebuilt.key(machine, source.optimize, source.text, suffix)
 
-        self.cache.in_workspace(compile_all)
-        return 1 + len(sources)
+        def build(work: Path) -> dict[str, tuple[bytes, str]]:
+            made = self._objects(work, sources)
+            for one in made:
+                self._keep(one)
+            return {key(x, ".o"): (one.path.read_bytes(), ".o") for x, one in zip(sources, made, strict=True)}
+
+        found = self.cache.in_workspace(build)
+        found[key(_runtime(self.optimize), ".so")] = self.code(self.runtime()), ".so"
+        for name in handlers:
+            source = _handlers(name, interface, self.optimize)
+            found[key(source, ".so")] = self.code(self.xla_handlers(name, interface)), ".so"
+        return found
 
     def timing(self, kind: str) -> Path:
         """The shared object that repeats products of one element type, to time them."""
@@ -142,7 +149,7 @@ class Builder:
 
     def host_program(self, artifact: Artifact) -> Path:
         """The shared object of the host program alone, for a program whose kernels are compiled otherwise."""
-        return self._shared([self._glue(artifact.host.name, artifact.host.text)], _HOST_PROGRAM)
+        return self._shared([_glue(artifact.host.name, artifact.host.text, self.optimize)], _HOST_PROGRAM)
 
     def _sources(self, artifact: Artifact) -> list[_Source]:
         """The kernels of a program, and the libraries that they name."""
@@ -159,11 +166,13 @@ class Builder:
         self.compiler.compile(source, target, _GLUE, (work,))
         return target
 
-    def _glue(self, name: str, text: str) -> _Source:
-        return _Source(name, text, min(self.optimize, _GLUE))
-
     def _library(self, name: str) -> _Source:
-        return _Source(f"{name}.cc", library_text(name), self.optimize)
+        return _Source(f"{name}.cc", library_text(name), self.optimize, is_fixed=True)
+
+    def _fixed(self, source: _Source, exports: Sequence[str]) -> Path:
+        """The shared object of a file that no program changes."""
+        found = _prebuilt(source, self.compiler.machine, ".so")
+        return self._shared([source], exports) if found is None else found
 
     def _shared(self, sources: list[_Source], exports: Sequence[str]) -> Path:
         keys = [self._key(source) for source in sources]
@@ -193,7 +202,9 @@ class Builder:
             return [job.result() for job in jobs]
 
     def _object(self, work: Path, key: str, source: _Source) -> _Object:
-        """One object file in the folder it is linked in."""
+        """One object file: one that the wheel brings, or else in the folder it is linked in."""
+        if (found := _prebuilt(source, self.compiler.machine, ".o")) is not None:
+            return _Object(key, found)
         target = work / f"{key}.o"
         data = self.cache.load("objects", key, ".o")
         if data is not None:
@@ -226,6 +237,29 @@ class Builder:
         return data
 
     def _key(self, source: _Source) -> str:
+        if (found := _prebuilt(source, self.compiler.machine, ".o")) is not None:
+            return digest("prebuilt", found.name)  # the name is a digest of the bytes
         flags = self.compiler.flags(source.optimize)
         included = headers.included(source.text).values()
         return digest(self.compiler.identity, *flags, self.compiler.machine.identity, *included, source.text)
+
+
+def prebuilt_handlers(name: str, interface: str, optimize: int) -> Path | None:
+    """What `Builder.xla_handlers` returns for this machine, if the wheel brings it: this needs no compiler."""
+    return _prebuilt(_handlers(name, interface, optimize), native(), ".so")
+
+
+def _glue(name: str, text: str, optimize: int, *, is_fixed: bool = False) -> _Source:
+    return _Source(name, text, min(optimize, _GLUE), is_fixed)
+
+
+def _runtime(optimize: int) -> _Source:
+    return _glue("runtime.cc", headers.text("call/runtime.cc"), optimize, is_fixed=True)
+
+
+def _handlers(name: str, interface: str, optimize: int) -> _Source:
+    return _glue(Path(name).name, f"{interface}\n{headers.text(name)}", optimize, is_fixed=True)
+
+
+def _prebuilt(source: _Source, machine: TargetMachine, suffix: str) -> Path | None:
+    return prebuilt.find(machine, source.optimize, source.text, suffix) if source.is_fixed else None

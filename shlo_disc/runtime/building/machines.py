@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -66,6 +66,33 @@ LEVELS = {
     )
 }
 
+# Instructions that libraries use beyond those of a level: by the name of Linux, the flag of compilers.
+_EXTRA = {
+    "avx_vnni": "-mavxvnni",
+    "avx_vnni_int8": "-mavxvnniint8",
+    "avx512_vnni": "-mavx512vnni",
+    "avx512_bf16": "-mavx512bf16",
+}
+# The other instructions that decide what libraries do, which are those of some level.
+_OF_LEVELS = {"avx", "avx2", "avx512bw", "avx512dq", "avx512f", "avx512vl", "f16c", "fma"}
+
+
+def _extended(level: TargetMachine, *extra: str) -> TargetMachine:
+    """A level with more instructions."""
+    name = "+".join((level.name, *extra))
+    flags = (*level.flags, *map(_EXTRA.__getitem__, extra))
+    return replace(level, name=name, flags=flags, features=level.features | set(extra))
+
+
+# What a wheel brings objects for: each CPU that makers sell is one of these, as far as libraries use instructions.
+PREBUILT = (
+    *LEVELS.values(),
+    _extended(LEVELS["x86-64-v3"], "avx_vnni"),
+    _extended(LEVELS["x86-64-v3"], "avx_vnni", "avx_vnni_int8"),
+    _extended(LEVELS["x86-64-v4"], "avx512_vnni"),
+    _extended(LEVELS["x86-64-v4"], "avx512_vnni", "avx512_bf16"),
+)
+
 
 def native() -> TargetMachine:
     """This machine."""
@@ -84,6 +111,26 @@ def best_level(names: Iterable[str] = tuple(LEVELS)) -> TargetMachine | None:
     """The level of the widest vectors, among some, whose code this machine runs."""
     found = [LEVELS[name] for name in names if name in LEVELS and LEVELS[name].runs_here]
     return max(found, key=lambda level: level.register, default=None)
+
+
+
+def equivalent(machine: TargetMachine) -> TargetMachine | None:
+    """The machine of `PREBUILT` whose libraries are as good as those for `machine`; None if there is none.
+
+    For this machine it is one that has all instructions that libraries would use here, and no others.
+    """
+    if not machine.is_native:
+        return machine if machine in PREBUILT else None
+    here = _used_by_libraries(cpu_features())
+    found = [one for one in PREBUILT if one.runs_here and _used_by_libraries(one.features) == here]
+    return found[0] if found else None
+
+
+def _used_by_libraries(features: frozenset[str]) -> frozenset[str]:
+    """The instructions of a CPU that libraries use: those of AVX-512 in place of those of 256 bits."""
+    found = features & {*_EXTRA, *_OF_LEVELS}
+    is_wide = _V4 & _OF_LEVELS <= found
+    return found - {"avx_vnni", "avx_vnni_int8"} if is_wide else found - {"avx512_vnni", "avx512_bf16"}
 
 
 def _family() -> str:

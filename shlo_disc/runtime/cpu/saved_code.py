@@ -56,9 +56,11 @@ def _path(runtime: bytes) -> str:
 
 def _xla_handlers(options: CompileOptions, interface: str) -> Path:
     """The functions that XLA calls: they are compiled against the headers of the JAX that is there."""
-    from shlo_disc.runtime.building.build import Builder  # noqa: PLC0415  compilers are not needed otherwise
+    from shlo_disc.runtime.building import build  # noqa: PLC0415  compilers are not needed otherwise
     from shlo_disc.runtime.building.cache import open_cache  # noqa: PLC0415
     from shlo_disc.runtime.building.toolchain import find_compiler  # noqa: PLC0415
 
+    if (found := build.prebuilt_handlers(XLA_HANDLER, interface, options.optimize)) is not None:
+        return found
     compiler = find_compiler(options.compiler, options.compiler_seconds)
-    return Builder(compiler, options.optimize, open_cache(options.cache_dir)).xla_handlers(XLA_HANDLER, interface)
+    return build.Builder(compiler, options.optimize, open_cache(options.cache_dir)).xla_handlers(XLA_HANDLER, interface)

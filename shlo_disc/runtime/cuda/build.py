@@ -23,6 +23,7 @@ from shlo_disc.runtime.library import open_program
 
 # The host program is long and does little: unoptimized it takes nanoseconds of a launch's microseconds, and T5's
 # compiles in 0.24 s instead of 1.8 s.
+XLA_HANDLER = "call/xla_cuda_handler.cc"
 _HOST_OPTIMIZE = 0
 
 
@@ -72,4 +73,4 @@ def _driver(artifact: Artifact, options: CompileOptions, device: Device) -> tupl
         program = open_program(builder.host_program(artifact))
     except FileNotFoundError:  # another process has just trimmed the cache
         program = open_program(builder.host_program(artifact))
-    return GpuHostDriver(artifact, program, device, partial(builder.xla_handlers, "call/xla_cuda_handler.cc")), ""
+    return GpuHostDriver(artifact, program, device, partial(builder.xla_handlers, XLA_HANDLER)), ""

@@ -184,12 +184,12 @@ def open_library(program: XlaProgram) -> XlaLibrary:
     with _lock:
         found = _libraries.get(program.platform)
         if found is None:
-            found = _libraries[program.platform] = XlaLibrary(program.platform, program.handlers(_interface()))
+            found = _libraries[program.platform] = XlaLibrary(program.platform, program.handlers(xla_interface()))
         return found
 
 
 @cache
-def _interface() -> str:
+def xla_interface() -> str:
     """The text of XLA's header, which jaxlib brings."""
     import jax  # noqa: PLC0415
 

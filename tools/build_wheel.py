@@ -1,0 +1,107 @@
+"""Build the wheel for Linux on x86-64: the package, and compiled what no program changes.
+
+    python tools/build_wheel.py [--out dist] [--machines x86-64-v3,x86-64-v4+avx512_vnni+avx512_bf16]
+
+It needs ziglang, JAX (for the header of XLA's calls) and git; pip gets setuptools from PyPI. The objects are linked with no
+C library; `check_symbols` links them once more with glibc 2.17, so that the wheel's tag is true.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+from shlo_disc.runtime.building import prebuilt
+from shlo_disc.runtime.building.build import Builder
+from shlo_disc.runtime.building.cache import open_cache
+from shlo_disc.runtime.building.machines import PREBUILT, TargetMachine
+from shlo_disc.runtime.building.toolchain import find_compiler
+from shlo_disc.runtime.cpu.saved_code import XLA_HANDLER
+from shlo_disc.runtime.cuda.build import XLA_HANDLER as XLA_GPU_HANDLER
+from shlo_disc.runtime.threads import available_threads
+from shlo_disc.runtime.xla.library import xla_interface
+
+ROOT = Path(__file__).resolve().parent.parent
+GLIBC = "2.17"
+TAG = "manylinux_2_17_x86_64"
+PLATFORM = "linux x86_64"  # what `import shlo_disc` compares with the platform that it runs on
+OPTIMIZE = 3  # the default of `CompileOptions`
+
+
+def build_wheel(out: Path, machines: Sequence[TargetMachine] = PREBUILT) -> Path:
+    """Build the wheel with the objects of some machines, and return its path in `out`."""
+    with tempfile.TemporaryDirectory() as name:
+        source = Path(name, "source")
+        _copy_sources(source)
+        objects = _objects(machines)
+        folder = source / "shlo_disc" / prebuilt.FOLDER.name
+        prebuilt.write(folder, objects)
+        (folder / "platform").write_text(PLATFORM + "\n")
+        # Read by setuptools: the code is for one platform, and for any Python 3.
+        (source / "setup.cfg").write_text(f"[bdist_wheel]\nplat_name = {TAG}\n")
+        made = Path(name, "made")
+        pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        subprocess.run([*pip, "--wheel-dir", made, source], check=True)
+        (wheel,) = made.iterdir()
+        out.mkdir(parents=True, exist_ok=True)
+        return Path(shutil.copy(wheel, out))
+
+
+def check_symbols(objects: Mapping[str, tuple[bytes, str]]) -> None:
+    """Link the objects of a machine with glibc 2.17. Raises `CalledProcessError` if they need what it does not have."""
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        kernels = work / "kernels.c"  # what libraries need of the kernels that they are linked with
+        kernels.write_text("const long long shlo_cache_bytes[3] = {1, 1, 1};\n")
+        for number, (data, suffix) in enumerate(objects.values()):
+            (work / f"{number}{suffix}").write_bytes(data)
+        command = [find_compiler("zig").command[0], "cc", "-target", f"x86_64-linux-gnu.{GLIBC}", "-shared", "-lm"]
+        strict = ("-Wl,-z,defs", "-Wl,--no-allow-shlib-undefined")
+        environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(work / "zig"), "ZIG_LOCAL_CACHE_DIR": str(work / "zig")}
+        files = [kernels, *sorted(work.glob("*.o")), *sorted(work.glob("*.so"))]
+        subprocess.run([*command, *strict, *files, "-o", work / "check"], check=True, env=environment)
+
+
+def _copy_sources(target: Path) -> None:
+    """Copy what git tracks of the package, as it is now, to a folder: no objects of earlier builds are among it."""
+    names = ("shlo_disc", "pyproject.toml", "README.md", "LICENSE")
+    tracked = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", *names]
+    listed = subprocess.run(tracked, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for file in filter(None, listed.split("\0")):
+        if (ROOT / file).is_file():
+            (target / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / file, target / file)
+
+
+def _objects(machines: Sequence[TargetMachine]) -> Mapping[str, tuple[bytes, str]]:
+    found = dict[str, tuple[bytes, str]]()
+    with ThreadPoolExecutor(available_threads()) as pool:
+        for machine in machines:
+            builder = Builder(replace(find_compiler("zig"), machine=machine), OPTIMIZE, open_cache(), pool)
+            objects = builder.prebuild((XLA_HANDLER, XLA_GPU_HANDLER), xla_interface())
+            check_symbols(objects)
+            found |= objects
+    return found
+
+
+def main() -> None:
+    """Build what the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path("dist"), help="the folder of the wheel (default: dist)")
+    known = {machine.name: machine for machine in PREBUILT}
+    parser.add_argument("--machines", default=",".join(known), help="a list (default: %(default)s)")
+    arguments = parser.parse_args()
+    wheel = build_wheel(arguments.out, [known[name] for name in arguments.machines.split(",")])
+    print(f"{wheel}: {wheel.stat().st_size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()
