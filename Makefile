@@ -14,7 +14,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 USABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: help demo test test-slow quick fuzz hostile check format golden bench bench-peers bench-ops bench-compile bench-fusion bench-parse clean
+.PHONY: help demo test test-slow quick fuzz hostile check format golden wheel bench bench-peers bench-ops bench-compile bench-fusion bench-parse clean
 
 help:
 	@echo "make demo    an encoder, 50 shapes, one compilation, checked against XLA"
@@ -26,6 +26,7 @@ help:
 	@echo "make check   formatting, lint, types, layers, sizes, golden files"
 	@echo "make format  rewrite the sources as 'make check' wants them"
 	@echo "make golden  rewrite tests/golden from what is generated now"
+	@echo "make wheel   dist/*.whl for Linux on x86-64, with compiled code for seven kinds of CPUs (about 3 minutes of CPU)"
 	@echo "make bench   workloads W1-W5, side by side with XLA"
 	@echo "make bench-peers  workloads W0-W7 beside JAX, ONNX Runtime, OpenVINO and PyTorch (environments: benchmarks/peers.py)"
 	@echo "make bench-compile  where compilation spends its time, from 1 to 48 layers"
@@ -79,6 +80,9 @@ format: $(INSTALLED)
 
 golden: $(INSTALLED)
 	$(BIN)/python -m pytest -n 2 --update-golden
+
+wheel: $(INSTALLED)
+	$(BIN)/python -m tools.build_wheel --out dist
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.run

@@ -1,7 +1,9 @@
 """shlo_disc: a dynamic-shape compiler for JAX and StableHLO. Compile once, run any shape."""
 
+import os
 import sys
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -120,6 +122,25 @@ class _Package(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Package
+
+
+def _check_platform(wheel: Path) -> None:
+    """Raise `ImportError` if a wheel's file names another platform than this one. A checkout has no such file."""
+    try:
+        expected = wheel.read_text().strip()
+    except FileNotFoundError:
+        return
+    libc = os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in getattr(os, "confstr_names", ()) else None
+    machine = os.uname().machine if hasattr(os, "uname") else "another machine"
+    found = f"{sys.platform} {machine} {(libc or 'another C library').partition(' ')[0]}"
+    if found != expected:
+        raise ImportError(
+            f"found {found}, expected {expected}, which this wheel of shlo_disc is for\n"
+            "  help: install it from its sources, with a C++ compiler: pip install --no-binary shlo-disc shlo-disc"
+        )
+
+
+_check_platform(Path(__file__).parent / "prebuilt" / "platform")
 
 
 def _load(name: str) -> object:

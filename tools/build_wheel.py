@@ -1,9 +1,10 @@
 """Build the wheel for Linux on x86-64: the package, and compiled what no program changes.
 
-    python tools/build_wheel.py [--out dist] [--machines x86-64-v3,x86-64-v4+avx512_vnni+avx512_bf16]
+    python tools/build_wheel.py [--out dist] [--machines x86-64-v3,x86-64-v4] [--jaxlib 0.12.0.1]
 
-It needs ziglang, JAX (for the header of XLA's calls) and git; pip gets setuptools from PyPI. The objects are linked with no
-C library; `check_symbols` links them once more with glibc 2.17, so that the wheel's tag is true.
+It needs ziglang, JAX and git; pip gets setuptools from PyPI. What XLA calls is compiled for the installed jaxlib, and
+for the newest one of PyPI, or those that `--jaxlib` names. The objects are linked with no C library; `check_symbols`
+links them once more with glibc 2.17, so that the wheel's tag is true.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+import zipfile
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -32,24 +34,24 @@ from shlo_disc.runtime.xla.library import xla_interface
 ROOT = Path(__file__).resolve().parent.parent
 GLIBC = "2.17"
 TAG = "manylinux_2_17_x86_64"
-PLATFORM = "linux x86_64"  # what `import shlo_disc` compares with the platform that it runs on
+PLATFORM = "linux x86_64 glibc"  # what `import shlo_disc` compares with the platform that it runs on
+PIP, QUIETLY = (sys.executable, "-m", "pip"), ("--quiet", "--disable-pip-version-check")
 OPTIMIZE = 3  # the default of `CompileOptions`
 
 
-def build_wheel(out: Path, machines: Sequence[TargetMachine] = PREBUILT) -> Path:
-    """Build the wheel with the objects of some machines, and return its path in `out`."""
+def build_wheel(out: Path, machines: Sequence[TargetMachine], jaxlib: Sequence[str]) -> Path:
+    """Build the wheel with the objects of some machines and versions of jaxlib, and return its path in `out`."""
     with tempfile.TemporaryDirectory() as name:
         source = Path(name, "source")
         _copy_sources(source)
-        objects = _objects(machines)
+        objects = _objects(machines, {xla_interface(), *map(_interface_of, jaxlib)})
         folder = source / "shlo_disc" / prebuilt.FOLDER.name
         prebuilt.write(folder, objects)
         (folder / "platform").write_text(PLATFORM + "\n")
         # Read by setuptools: the code is for one platform, and for any Python 3.
         (source / "setup.cfg").write_text(f"[bdist_wheel]\nplat_name = {TAG}\n")
         made = Path(name, "made")
-        pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
-        subprocess.run([*pip, "--wheel-dir", made, source], check=True)
+        subprocess.run([*PIP, "wheel", *QUIETLY, "--no-deps", "--wheel-dir", made, source], check=True)
         (wheel,) = made.iterdir()
         out.mkdir(parents=True, exist_ok=True)
         return Path(shutil.copy(wheel, out))
@@ -65,9 +67,9 @@ def check_symbols(objects: Mapping[str, tuple[bytes, str]]) -> None:
             (work / f"{number}{suffix}").write_bytes(data)
         command = [find_compiler("zig").command[0], "cc", "-target", f"x86_64-linux-gnu.{GLIBC}", "-shared", "-lm"]
         strict = ("-Wl,-z,defs", "-Wl,--no-allow-shlib-undefined")
-        environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(work / "zig"), "ZIG_LOCAL_CACHE_DIR": str(work / "zig")}
+        caches = dict.fromkeys(("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"), str(work / "zig"))
         files = [kernels, *sorted(work.glob("*.o")), *sorted(work.glob("*.so"))]
-        subprocess.run([*command, *strict, *files, "-o", work / "check"], check=True, env=environment)
+        subprocess.run([*command, *strict, *files, "-o", work / "check"], check=True, env={**os.environ, **caches})
 
 
 def _copy_sources(target: Path) -> None:
@@ -81,12 +83,24 @@ def _copy_sources(target: Path) -> None:
             shutil.copy(ROOT / file, target / file)
 
 
-def _objects(machines: Sequence[TargetMachine]) -> Mapping[str, tuple[bytes, str]]:
+def _interface_of(version: str) -> str:
+    """The text of XLA's header in a version of jaxlib, "newest" among them."""
+    wanted = "jaxlib" if version == "newest" else f"jaxlib=={version}"
+    platform = ("--platform", "manylinux_2_27_x86_64", "--python-version", "3.12", "--only-binary", ":all:")
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([*PIP, "download", *QUIETLY, "--no-deps", *platform, "--dest", folder, wanted], check=True)
+        (wheel,) = Path(folder).iterdir()
+        with zipfile.ZipFile(wheel) as archive:
+            return archive.read("jaxlib/include/xla/ffi/api/c_api.h").decode()
+
+
+def _objects(machines: Sequence[TargetMachine], interfaces: Collection[str]) -> Mapping[str, tuple[bytes, str]]:
+    handlers = [(name, text) for name in (XLA_HANDLER, XLA_GPU_HANDLER) for text in sorted(interfaces)]
     found = dict[str, tuple[bytes, str]]()
     with ThreadPoolExecutor(available_threads()) as pool:
         for machine in machines:
             builder = Builder(replace(find_compiler("zig"), machine=machine), OPTIMIZE, open_cache(), pool)
-            objects = builder.prebuild((XLA_HANDLER, XLA_GPU_HANDLER), xla_interface())
+            objects = builder.prebuild(handlers)
             check_symbols(objects)
             found |= objects
     return found
@@ -98,8 +112,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("dist"), help="the folder of the wheel (default: dist)")
     known = {machine.name: machine for machine in PREBUILT}
     parser.add_argument("--machines", default=",".join(known), help="a list (default: %(default)s)")
+    parser.add_argument("--jaxlib", default="newest", help="versions, beside the installed one (default: %(default)s)")
     arguments = parser.parse_args()
-    wheel = build_wheel(arguments.out, [known[name] for name in arguments.machines.split(",")])
+    machines = [known[name] for name in arguments.machines.split(",")]
+    wheel = build_wheel(arguments.out, machines, list(filter(None, arguments.jaxlib.split(","))))
     print(f"{wheel}: {wheel.stat().st_size / 1e6:.1f} MB")
 
 

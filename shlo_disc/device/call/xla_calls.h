@@ -66,6 +66,18 @@ XLA_FFI_Error* error_of(XLA_FFI_CallFrame* frame, XLA_FFI_Error_Code code, const
   return frame->api->XLA_FFI_Error_Create(&args);
 }
 
+// What an error of XLA says, as long as that exists.
+[[maybe_unused]] const char* message_of(XLA_FFI_CallFrame* frame, XLA_FFI_Error* error) {
+#if XLA_FFI_API_MINOR < 4  // before jaxlib 0.11.2
+  XLA_FFI_Error_GetMessage_Args args = {XLA_FFI_Error_GetMessage_Args_STRUCT_SIZE, nullptr, error, nullptr};
+  frame->api->XLA_FFI_Error_GetMessage(&args);
+#else
+  XLA_FFI_Error_GetDetails_Args args = {XLA_FFI_Error_GetDetails_Args_STRUCT_SIZE, nullptr, error, nullptr, {}};
+  frame->api->XLA_FFI_Error_GetDetails(&args);
+#endif
+  return args.message;
+}
+
 void destroy(XLA_FFI_CallFrame* frame, XLA_FFI_Error* error) {
   XLA_FFI_Error_Destroy_Args args = {XLA_FFI_Error_Destroy_Args_STRUCT_SIZE, nullptr, error};
   frame->api->XLA_FFI_Error_Destroy(&args);
@@ -91,7 +103,7 @@ XLA_FFI_TypeInfo state_info = {XLA_FFI_TypeInfo_STRUCT_SIZE, nullptr, release};
 // Whether XLA asks for the version of the ABI and the type of the state instead of a run. Runs have no traits: one that
 // XLA records in a graph would leave the addresses of temporaries there, which belong to others when the graph runs.
 bool is_question(XLA_FFI_CallFrame* frame) {
-  XLA_FFI_Extension_Base* extension = frame->extension_start;
+  auto* extension = frame->extension_start;  // its type has another name since jaxlib 0.11.2
   while (extension != nullptr && extension->type != XLA_FFI_Extension_Metadata) extension = extension->next;
   if (extension == nullptr) return false;
   XLA_FFI_Metadata* metadata = reinterpret_cast<XLA_FFI_Metadata_Extension*>(extension)->metadata;

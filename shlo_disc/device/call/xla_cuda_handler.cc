@@ -129,9 +129,7 @@ struct CudaRun {
     XLA_FFI_DeviceMemory_Allocate_Args args = {XLA_FFI_DeviceMemory_Allocate_Args_STRUCT_SIZE, nullptr, frame->ctx,
                                                static_cast<size_t>(bytes), kAligned, nullptr};
     if (XLA_FFI_Error* error = frame->api->XLA_FFI_DeviceMemory_Allocate(&args)) {
-      XLA_FFI_Error_GetMessage_Args told = {XLA_FFI_Error_GetMessage_Args_STRUCT_SIZE, nullptr, error, nullptr};
-      frame->api->XLA_FFI_Error_GetMessage(&told);
-      XLA_FFI_Error* ours = no_memory(frame, what, bytes, told.message);
+      XLA_FFI_Error* ours = no_memory(frame, what, bytes, message_of(frame, error));
       destroy(frame, error);
       return ours;
     }

@@ -121,8 +121,11 @@ class Builder:
         """The bytes of a shared object that one of these functions returned."""
         return path.read_bytes() if path.parent == prebuilt.FOLDER else self.cache.body(path)
 
-    def prebuild(self, handlers: Iterable[str], interface: str) -> dict[str, tuple[bytes, str]]:
-        """All that no program changes, compiled: by the keys of `prebuilt`, (bytes, suffix)."""
+    def prebuild(self, handlers: Iterable[tuple[str, str]]) -> dict[str, tuple[bytes, str]]:
+        """All that no program changes, compiled: by the keys of `prebuilt`, (bytes, suffix).
+
+        `handlers`: names and headers as `xla_handlers` takes them.
+        """
         machine, sources = self.compiler.machine, [self._library(name) for name in library_names()]
 
         def key(source: _Source, suffix: str) -> str:
@@ -136,7 +139,7 @@ class Builder:
 
         found = self.cache.in_workspace(build)
         found[key(_runtime(self.optimize), ".so")] = self.code(self.runtime()), ".so"
-        for name in handlers:
+        for name, interface in handlers:
             source = _handlers(name, interface, self.optimize)
             found[key(source, ".so")] = self.code(self.xla_handlers(name, interface)), ".so"
         return found

@@ -113,7 +113,6 @@ def best_level(names: Iterable[str] = tuple(LEVELS)) -> TargetMachine | None:
     return max(found, key=lambda level: level.register, default=None)
 
 
-
 def equivalent(machine: TargetMachine) -> TargetMachine | None:
     """The machine of `PREBUILT` whose libraries are as good as those for `machine`; None if there is none.
 
@@ -129,7 +128,7 @@ def equivalent(machine: TargetMachine) -> TargetMachine | None:
 def _used_by_libraries(features: frozenset[str]) -> frozenset[str]:
     """The instructions of a CPU that libraries use: those of AVX-512 in place of those of 256 bits."""
     found = features & {*_EXTRA, *_OF_LEVELS}
-    is_wide = _V4 & _OF_LEVELS <= found
+    is_wide = found >= _V4 & _OF_LEVELS
     return found - {"avx_vnni", "avx_vnni_int8"} if is_wide else found - {"avx512_vnni", "avx512_bf16"}
 
 

@@ -25,7 +25,7 @@ _NAME = 24  # digits of a digest
 
 def find(machine: TargetMachine, optimize: int, text: str, suffix: str) -> Path | None:
     """The object file (`.o`) or shared object (`.so`) of a text for a machine; None if there is none."""
-    files = _files()
+    files = _files(FOLDER)
     if not files or (served := equivalent(machine)) is None:
         return None
     name = files.get(key(served, optimize, text, suffix))
@@ -48,9 +48,9 @@ def write(folder: Path, objects: Mapping[str, tuple[bytes, str]]) -> None:
 
 
 @lru_cache
-def _files() -> Mapping[str, str]:
-    """The names of files by key."""
+def _files(folder: Path) -> Mapping[str, str]:
+    """The names of a folder's files by key."""
     try:
-        return cast("dict[str, str]", json.loads((FOLDER / _INDEX).read_text()))
+        return cast("dict[str, str]", json.loads((folder / _INDEX).read_text()))
     except FileNotFoundError:
         return {}

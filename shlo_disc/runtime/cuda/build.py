@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 from shlo_disc.artifact import Artifact
@@ -73,4 +74,5 @@ def _driver(artifact: Artifact, options: CompileOptions, device: Device) -> tupl
         program = open_program(builder.host_program(artifact))
     except FileNotFoundError:  # another process has just trimmed the cache
         program = open_program(builder.host_program(artifact))
-    return GpuHostDriver(artifact, program, device, partial(builder.xla_handlers, XLA_HANDLER)), ""
+    handlers = partial(replace(builder, optimize=options.optimize).xla_handlers, XLA_HANDLER)
+    return GpuHostDriver(artifact, program, device, handlers), ""
