@@ -27,12 +27,13 @@ def jax_module(name: str = "jax") -> Any:
 def without_mesh() -> Generator[None]:
     """Trace and lower for one device. JAX has a public way out of meshes outside of its traces alone."""
     config, mesh, sharding = (jax_module(name) for name in ("jax._src.config", "jax._src.mesh", "jax.sharding"))
-    before = config.device_context.swap_local(mesh.empty_concrete_mesh)
+    devices = (mesh if hasattr(mesh, "device_context") else config).device_context  # older versions have it in `config`
+    before = devices.swap_local(mesh.empty_concrete_mesh)
     try:
         with sharding.use_abstract_mesh(mesh.empty_abstract_mesh):
             yield
     finally:
-        config.device_context.set_local(before)
+        devices.set_local(before)
 
 
 def context() -> object:

@@ -7,17 +7,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from shlo_disc.cli.main import main
 from shlo_disc.cli.output import highlight
-from shlo_disc.diagnostics import CacheWarning
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module
-from shlo_disc.runtime.building.build import Builder
 
 pytestmark = pytest.mark.quick
 
@@ -57,25 +54,6 @@ def test_print(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == str(module)
     assert main(["print", "--generic", "--locations", str(file)]) == 0
     assert capsys.readouterr().out == print_module(module, generic=True, locations=True)
-
-
-def test_warm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def fill(builder: Builder, show: Callable[[str, int, int], None]) -> int:
-        show("gemm_f32.cc", 1, 36)
-        builder.cache.store("objects", "ab12", b"", ".o")
-        return 36
-
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(Builder, "warm", fill)
-    assert main(["warm"]) == 0
-    assert capsys.readouterr().out.startswith(f"36 files are in {tmp_path / 'shlo_disc'}, compiled by ")
-    assert len(list(tmp_path.rglob("*.o"))) == 1
-    assert main(["warm", "--compiler", str(tmp_path / "none")]) == 1
-    assert "no C++ compiler" in capsys.readouterr().err
-    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
-    with pytest.warns(CacheWarning, match="the cache folder /dev/null/shlo_disc cannot be used"):
-        assert main(["warm"]) == 1, "what is built would be gone at once"
-    assert capsys.readouterr().out == ""
 
 
 def test_several_modules_are_printed_as_a_text_of_several(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

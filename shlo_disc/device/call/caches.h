@@ -1,11 +1,7 @@
-// The data caches of the machine that runs a program. Kernels define their sizes, and libraries read them: a library may be
-// compiled elsewhere, for all CPUs of a level.
+// The data caches of the machine that runs a program: the bytes of levels 1 to 3. Kernels define them, and libraries read them,
+// which may be compiled elsewhere, for all CPUs of a level.
 #pragma once
 #include <stdint.h>
-
-extern "C" {
-extern const int64_t shlo_cache_bytes[3] __attribute__((visibility("hidden")));  // of levels 1 to 3
-}
 
 // Whoever compiles kernels tells what is known of the machine.
 #ifndef SHLO_L1_BYTES
@@ -18,8 +14,11 @@ extern const int64_t shlo_cache_bytes[3] __attribute__((visibility("hidden"))); 
 #define SHLO_L3_BYTES 8388608
 #endif
 
+#define SHLO_DECLARE_CACHES extern "C" __attribute__((visibility("hidden"))) const int64_t shlo_cache_bytes[3];
+
 // In each file of kernels; the linker keeps one.
-#define SHLO_DEFINE_CACHES                                                                          \
-  extern "C" {                                                                                      \
-  __attribute__((weak)) const int64_t shlo_cache_bytes[3] = {SHLO_L1_BYTES, SHLO_L2_BYTES, SHLO_L3_BYTES}; \
+#define SHLO_DEFINE_CACHES                                                                           \
+  extern "C" {                                                                                       \
+  __attribute__((visibility("hidden"), used)) inline const int64_t shlo_cache_bytes[3] = {           \
+      SHLO_L1_BYTES, SHLO_L2_BYTES, SHLO_L3_BYTES};                                                  \
   }

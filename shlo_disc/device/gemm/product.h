@@ -16,6 +16,8 @@
 #include "gemm/tiles.h"
 #pragma GCC diagnostic ignored "-Wpsabi"  // no vector crosses a call
 
+SHLO_DECLARE_CACHES
+
 namespace {
 
 constexpr int64_t ROWS = SHLO_GEMM_ROWS;        // at most, of a block

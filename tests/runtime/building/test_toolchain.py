@@ -6,7 +6,6 @@ import ctypes
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
 from dataclasses import replace
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -15,14 +14,13 @@ import pytest
 
 from shlo_disc.artifact import SourceFile
 from shlo_disc.device import headers
-from shlo_disc.device.libraries import library_names
 from shlo_disc.diagnostics import ToolchainError
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.building import machines
 from shlo_disc.runtime.building.build import Builder
 from shlo_disc.runtime.building.cache import Cache
 from shlo_disc.runtime.building.machines import cache_bytes, cpu_name
-from shlo_disc.runtime.building.toolchain import Compiler, find_compiler
+from shlo_disc.runtime.building.toolchain import find_compiler
 from shlo_disc.runtime.cpu.build import build
 from shlo_disc.runtime.library import open_program
 from tests.runtime.sample import PROBE, SAMPLE
@@ -145,36 +143,6 @@ def test_code_is_for_this_cpu_and_keeps_nan(compiler: str, optimize: int, cache_
     assert program.function("wide_vectors", ctypes.c_int64)() == ("avx512f" in cpu_name())
     nan = ctypes.c_double(float("nan"))
     assert program.function("keeps_nan", ctypes.c_int64)(ctypes.byref(nan)) == 1
-
-
-@pytest.fixture
-def compiled(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    """The files that are compiled, fast, and the -O levels that were asked for."""
-    found, run = dict[str, int](), Compiler.compile
-
-    def compile_fast(self: Compiler, source: Path, target: Path, optimize: int, include: Sequence[Path]) -> None:
-        found[source.name] = optimize
-        run(self, source, target, 0, include)
-
-    monkeypatch.setattr(Compiler, "compile", compile_fast)
-    return found
-
-
-def test_what_no_program_changes_is_compiled_once(compiled: dict[str, int], tmp_path: Path) -> None:
-    seen = list[tuple[str, int, int]]()
-    builder = Builder(find_compiler(), 3, Cache(tmp_path))
-    files = sorted(f"{name}.cc" for name in ("runtime", *library_names()))
-    assert builder.warm(lambda name, done, total: seen.append((name, done, total))) == len(files)
-    assert sorted(compiled) == files
-    assert [done for _, done, _ in seen] == list(range(1, len(files)))
-    assert {total for *_, total in seen} == {len(files) - 1}
-    compiled.clear()
-    builder.warm(lambda name, done, total: seen.append((name, done, total)))
-    builder.program(
-        replace(PROBE, kernels=(replace(PROBE.kernels[0], libraries=("gemm_f32", "conv_f32")), PROBE.kernels[1]))
-    )
-    assert compiled
-    assert not set(compiled) & set(files)
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no g++")
