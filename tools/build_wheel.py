@@ -44,7 +44,7 @@ def build_wheel(out: Path, machines: Sequence[TargetMachine], jaxlib: Sequence[s
     with tempfile.TemporaryDirectory() as name:
         source = Path(name, "source")
         _copy_sources(source)
-        objects = _objects(machines, {xla_interface(), *map(_interface_of, jaxlib)}, Path(name))
+        objects = _objects(machines, {xla_interface(), *map(_interface_of, jaxlib)})
         folder = source / "shlo_disc" / prebuilt.FOLDER.name
         prebuilt.write(folder, objects)
         (folder / "platform").write_text(PLATFORM + "\n")
@@ -57,22 +57,22 @@ def build_wheel(out: Path, machines: Sequence[TargetMachine], jaxlib: Sequence[s
         return Path(shutil.copy(wheel, out))
 
 
-def check_symbols(objects: Iterable[tuple[bytes, str]], work: Path) -> None:
-    """Link the objects of a machine with glibc 2.17, in a folder that may be used again.
+def check_symbols(objects: Iterable[tuple[bytes, str]]) -> None:
+    """Link the objects of a machine with glibc 2.17 and nothing else.
 
     Raises `CalledProcessError` if they need what it does not have.
     """
-    with tempfile.TemporaryDirectory(dir=work) as name:
-        folder = Path(name)
-        kernels = folder / "kernels.c"  # what libraries need of the kernels that they are linked with
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        kernels = work / "kernels.c"  # what libraries need of the kernels that they are linked with
         kernels.write_text("const long long shlo_cache_bytes[3] = {1, 1, 1};\n")
         for number, (data, suffix) in enumerate(objects):
-            (folder / f"{number}{suffix}").write_bytes(data)
-        command = [find_compiler("zig").command[0], "cc", "-target", f"x86_64-linux-gnu.{GLIBC}", "-shared", "-lm"]
-        strict = ("-Wl,-z,defs", "-Wl,--no-allow-shlib-undefined")
+            (work / f"{number}{suffix}").write_bytes(data)
+        command = [find_compiler("zig").command[0], "cc", "-target", f"x86_64-linux-gnu.{GLIBC}", "-shared"]
+        strict = ("-nostdlib", "-lc", "-lm", "-Wl,-z,defs", "-Wl,--no-allow-shlib-undefined")
         caches = dict.fromkeys(("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"), str(work / "zig"))
-        files = [kernels, *sorted(folder.glob("*.o")), *sorted(folder.glob("*.so"))]
-        subprocess.run([*command, *strict, *files, "-o", folder / "check"], check=True, env={**os.environ, **caches})
+        files = [kernels, *sorted(work.glob("*.o")), *sorted(work.glob("*.so"))]
+        subprocess.run([*command, *strict, *files, "-o", work / "check"], check=True, env={**os.environ, **caches})
 
 
 def _copy_sources(target: Path) -> None:
@@ -97,16 +97,14 @@ def _interface_of(version: str) -> str:
             return archive.read("jaxlib/include/xla/ffi/api/c_api.h").decode()
 
 
-def _objects(
-    machines: Sequence[TargetMachine], interfaces: Collection[str], work: Path
-) -> Mapping[str, tuple[bytes, str]]:
+def _objects(machines: Sequence[TargetMachine], interfaces: Collection[str]) -> Mapping[str, tuple[bytes, str]]:
     handlers = [(name, text) for name in (XLA_HANDLER, XLA_GPU_HANDLER) for text in sorted(interfaces)]
     found = dict[str, tuple[bytes, str]]()
     with ThreadPoolExecutor(available_threads()) as pool:
         for machine in machines:
             builder = Builder(replace(find_compiler("zig"), machine=machine), OPTIMIZE, open_cache(), pool)
             objects = builder.prebuild(handlers)
-            check_symbols(objects.values(), work)
+            check_symbols(objects.values())
             found |= objects
     return found
 

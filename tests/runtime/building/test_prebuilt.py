@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -119,8 +119,12 @@ def test_what_was_compiled_otherwise_is_not_taken(
     assert prebuilt.find(native(), 0, text + "\n", ".o") is None, "the text differs"
     other = next(level for level in LEVELS.values() if level != wheel)
     assert prebuilt.find(other, 0, text, ".o") is None, "the machine differs"
-    included = headers.included
-    monkeypatch.setattr(headers, "included", lambda text: {**included(text), "gemm/gemm.h": "// changed"})
+    others = {**headers.included(text), "gemm/gemm.h": "// changed"}
+
+    def changed(_source: str) -> Mapping[str, str]:
+        return others
+
+    monkeypatch.setattr(headers, "included", changed)
     assert prebuilt.find(native(), 0, text, ".o") is None, "a header differs"
     compiled.clear()
     assert Builder(find_compiler(), 0, Cache(tmp_path / "cache")).runtime().parent != tmp_path / "prebuilt"
