@@ -121,6 +121,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "cache": (
         "tests/runtime/building/test_cache.py",
         "tests/runtime/building/test_cache_faults.py",
+        "tests/runtime/building/test_prebuilt.py",
         "tests/codec/test_codec_sizes.py",
         "tests/runtime/cpu/test_vm.py",
     ),
