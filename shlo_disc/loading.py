@@ -21,7 +21,7 @@ from shlo_disc.program_file.contents import with_constants
 from shlo_disc.program_file.manifest import MANIFEST, BoundEntry, CodeEntry, Manifest, read_manifest
 from shlo_disc.program_file.tensors import read_tensors
 from shlo_disc.runtime.binding import SavedBinding
-from shlo_disc.runtime.building.machines import LEVELS, TargetMachine, best_level
+from shlo_disc.runtime.building.machines import MACHINES, TargetMachine, best_machine
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.library import INTERFACE
 from shlo_disc.runtime.packing import at_aligned_address
@@ -122,12 +122,13 @@ class _ProgramFile:
         bound = self.manifest.bound
         if bound is not None:
             known = {name: one for name, one in known.items() if name == bound.machine}
-        best = best_level(known)
+        best = best_machine(known)
         if best is None:
             kind = "with arguments packed for" if bound is not None else "with code for"
+            fitting = " or ".join(name for name, machine in MACHINES.items() if machine.runs_here)
             raise ProgramFileError(
                 f"{self.archive.name}: found a program {kind} {', '.join(known) or 'no machine'}, expected code that "
-                f"this CPU runs\n  help: save it for {' or '.join(name for name in LEVELS if LEVELS[name].runs_here)}"
+                f"this CPU runs\n  help: save it for {fitting}"
             )
         entry = known[best.name]
         if trusts and entry.interface != INTERFACE:

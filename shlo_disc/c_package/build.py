@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 from shlo_disc.artifact import Artifact
@@ -15,12 +14,11 @@ from shlo_disc.c_package.metadata import cmake_text, pkg_config_text
 from shlo_disc.c_package.refusals import refuse_device, refuse_program
 from shlo_disc.c_package.spelling import check_package_name
 from shlo_disc.c_package.tables import literal_bytes, package_text
-from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.options import CompileOptions
 from shlo_disc.program_file.origin import Origin
 from shlo_disc.runtime.building.build import Builder, CLibrary
 from shlo_disc.runtime.building.cache import open_cache
-from shlo_disc.runtime.building.machines import LEVELS, TargetMachine, best_level, cpu_title, level_named, native
+from shlo_disc.runtime.building.machines import TargetMachine, native, target_machine
 from shlo_disc.runtime.building.toolchain import find_compiler
 from shlo_disc.runtime.threads import available_threads
 
@@ -30,11 +28,11 @@ _NATIVE = "native"
 def build_package(origin: Origin, directory: Path, name: str, target: str | None) -> None:
     """Write a program as a package for C into a folder, which is made if need be; files that are there are replaced.
 
-    `target`: a level of x86-64, "native" for this CPU, or None for the best level that this machine is. Raises
+    `target`: the name of a machine, "native" for this CPU, or None for the best machine that this one is. Raises
     `ShloDiscError` for what a package cannot hold, before anything is written, `ToolchainError`, and `OSError`.
     """
     check_package_name(name)
-    machine = _machine(target)
+    machine = native() if target == _NATIVE else target_machine(target)
     refuse_device(origin.device)
     artifact = origin.artifact(machine)
     refuse_program(artifact)
@@ -48,7 +46,7 @@ def package_files(
     artifact: Artifact, name: str, options: CompileOptions, machine: TargetMachine
 ) -> Mapping[str, bytes]:
     """The files of a package by their names. Raises `ToolchainError`."""
-    compiler = replace(find_compiler(options.compiler, options.compiler_seconds), machine=machine)
+    compiler = find_compiler(options.compiler, options.compiler_seconds, machine)
     library = CLibrary(name, package_text(artifact, name), literal_bytes(artifact), exports(name))
     with ThreadPoolExecutor(available_threads()) as pool:
         builder = Builder(compiler, options.optimize, open_cache(options.cache_dir), pool)
@@ -61,14 +59,6 @@ def package_files(
         f"{name}-config.cmake": cmake_text(name).encode(),
         "example.c": example_text(artifact, name).encode(),
     }
-
-
-def _machine(target: str | None) -> TargetMachine:
-    if target is not None:
-        return native() if target == _NATIVE else level_named(target)
-    if (best := best_level()) is None:
-        raise ShloDiscError(f"found {cpu_title()}, expected a CPU of one of the levels {', '.join(LEVELS)}")
-    return best
 
 
 def _replace(path: Path, data: bytes) -> None:

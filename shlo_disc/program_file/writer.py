@@ -20,7 +20,7 @@ from shlo_disc.program_file.manifest import MANIFEST, BoundEntry, CodeEntry, Man
 from shlo_disc.program_file.origin import Origin
 from shlo_disc.program_file.tensors import StoredTensor, write_tensors
 from shlo_disc.runtime.binding import SavedBinding
-from shlo_disc.runtime.building.machines import LEVELS, TargetMachine, best_level, cpu_title, level_named
+from shlo_disc.runtime.building.machines import TargetMachine, best_machine, machine_named, target_machine
 from shlo_disc.runtime.library import INTERFACE
 from shlo_disc.runtime.partitions import Runnable
 from shlo_disc.runtime.saved_code import MachineCode, Restorable, packed_form, saved_code
@@ -70,7 +70,7 @@ def save(
         )
     machines = _machines(targets)
     if bound is not None:  # the form of packed arguments is that of one machine
-        best = best_level([machine.name for machine in machines])
+        best = best_machine([machine.name for machine in machines])
         if best is None:
             raise ShloDiscError(f"found no machine like this one in {targets}, expected one: arguments are packed here")
         machines = [best]
@@ -95,16 +95,14 @@ def save(
 
 
 def _machines(targets: Sequence[str] | None) -> list[TargetMachine]:
-    """The machines to compile for: those that are named, or the best level that this machine has."""
+    """The machines to compile for: those that are named, or the best that this one is."""
     if isinstance(targets, str):
         raise ShloDiscError(f"found targets {targets!r}, expected several such as [{targets!r}]")
     if targets is not None:
         if not targets:
             raise ShloDiscError("found no targets, expected at least one")
-        return list(dict.fromkeys(map(level_named, targets)))
-    if (best := best_level()) is None:
-        raise ShloDiscError(f"found {cpu_title()}, expected a CPU of one of the levels {', '.join(LEVELS)}")
-    return [best]
+        return list(dict.fromkeys(map(machine_named, targets)))
+    return [target_machine(None)]
 
 
 def _add_code(members: _Members, machine: TargetMachine, artifact: Artifact, code: MachineCode) -> CodeEntry:

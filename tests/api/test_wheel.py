@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 import shlo_disc
-from shlo_disc.runtime.building.machines import PREBUILT, best_level, equivalent, native
+from shlo_disc.runtime.building.machines import PREBUILT, best_machine, equivalent, native
 from shlo_disc.runtime.building.toolchain import find_compiler
 from tools.build_wheel import TAG, build_wheel, check_symbols
 
@@ -82,7 +82,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A program that was saved by this checkout."""
-    level = best_level()
+    level = best_machine()
     assert level, "a wheel brings something for this CPU"
     path = tmp_path_factory.mktemp("saved") / "model.shlo"
     shlo_disc.compile(PROGRAM).save(path, targets=[level.name])

@@ -14,7 +14,7 @@ import pytest
 
 import shlo_disc
 from shlo_disc.cli.main import main
-from shlo_disc.runtime.building.machines import best_level
+from shlo_disc.runtime.building.machines import best_machine
 from tests.c_package.packages import assert_same_bits, compile_c, compiled_function, package
 from tests.c_package.programs import PROGRAMS, SIZES
 
@@ -24,7 +24,7 @@ TEXT = "func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {\n  return %a : ten
 def test_the_command_writes_a_package(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, folder = tmp_path / "program.mlir", tmp_path / "new" / "folder"
     source.write_text(TEXT)
-    level = best_level()
+    level = best_machine()
     assert level is not None
     assert main(["build", str(source), "--out", str(folder), "--name", "copy", "--target", level.name]) == 0
     assert f"{folder}: copy.h, libcopy.so (" in capsys.readouterr().out
@@ -91,7 +91,7 @@ def test_optimized_programs_at_many_sizes(name: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_levels_are_those_of_saved_programs(name: str, tmp_path: Path) -> None:
-    program, level = PROGRAMS[name], best_level()
+    program, level = PROGRAMS[name], best_machine()
     assert level is not None
     run = compiled_function(program.function, program.shapes)
     run.save(tmp_path / "model.shlo", targets=[level.name])

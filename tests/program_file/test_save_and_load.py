@@ -23,12 +23,12 @@ from shlo_disc import ArgumentTypeError, CompileOptions, RuntimeShapeError, Shlo
 from shlo_disc.program_file.archive import Archive
 from shlo_disc.program_file.manifest import MANIFEST, read_manifest
 from shlo_disc.runtime.building import machines
-from shlo_disc.runtime.building.machines import LEVELS
+from shlo_disc.runtime.building.machines import MACHINES
 from tests.conftest import SEED
 from tests.pipeline.exports import FAST, check
 from tests.program_file.saving import BIG, CASES, SIZES, State, weighted
 
-HERE = [name for name, level in LEVELS.items() if level.runs_here]
+HERE = [name for name, level in MACHINES.items() if level.runs_here]
 
 
 @cache
@@ -163,7 +163,7 @@ def test_copies_and_pickles(copied: Any) -> None:
 
 def test_bound_arguments_are_in_the_form_of_the_best_level(file: Path) -> None:
     run = weighted().bind(BIG)
-    run.save(file, targets=list(LEVELS))
+    run.save(file, targets=list(MACHINES))
     archive = Archive(file.read_bytes(), "a test")
     manifest = read_manifest(bytes(archive.read(MANIFEST, checked=False)), "a test")
     assert manifest.bound is not None
@@ -187,19 +187,21 @@ def of_rows(x: Any) -> Any:
 
 
 def test_the_best_code_that_this_machine_runs_is_taken(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled("literals").save(file, targets=list(LEVELS))
+    compiled("literals").save(file, targets=list(MACHINES))
     archive = Archive(file.read_bytes(), "a test")
     manifest = read_manifest(bytes(archive.read(MANIFEST, checked=False)), "a test")
-    assert [one.machine for one in manifest.code] == list(LEVELS)
-    known = {name: frozenset(LEVELS[name].features) for name in LEVELS}
+    assert [one.machine for one in manifest.code] == list(MACHINES)
+    known = {name: frozenset(MACHINES[name].features) for name in MACHINES}
     for name in HERE:
         monkeypatch.setattr(machines, "cpu_features", lambda name=name: known[name])
-        best = machines.best_level()
+        best = machines.best_machine()
         assert best is not None
         assert best.name == name
         check_at_all_sizes("literals", shlo_disc.load(file))
     monkeypatch.setattr(machines, "cpu_features", frozenset[str])
-    with pytest.raises(ShloDiscError, match="x86-64-v2, x86-64-v3, x86-64-v4, expected code that this CPU runs"):
+    with pytest.raises(
+        ShloDiscError, match="x86-64-v2, x86-64-v3, x86-64-v4, aarch64, expected code that this CPU runs"
+    ):
         shlo_disc.load(file)
 
 

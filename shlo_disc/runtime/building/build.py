@@ -15,8 +15,8 @@ from shlo_disc.diagnostics import ToolchainError, one_line
 from shlo_disc.host_ir import Launch
 from shlo_disc.runtime.building import elf, prebuilt
 from shlo_disc.runtime.building.cache import Cache, digest
+from shlo_disc.runtime.building.compiler import Compiler
 from shlo_disc.runtime.building.machines import TargetMachine, native
-from shlo_disc.runtime.building.toolchain import Compiler
 from shlo_disc.runtime.library import RUNTIME_FUNCTIONS, try_to_load
 from shlo_disc.runtime.steps import leaves
 from shlo_disc.runtime.threads import available_threads
@@ -189,7 +189,8 @@ class Builder:
             target = work / "program.so"
             self.compiler.link([one.path for one in objects], target)
             data = self._whole(target, elf.SHARED, exports)
-            try_to_load(target)
+            if not self.compiler.machine.is_foreign:
+                try_to_load(target)
             for one in objects:  # what cannot be linked and loaded is not kept
                 self._keep(one)
             return self.cache.store("shared", key, data, ".so")

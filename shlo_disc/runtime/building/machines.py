@@ -1,6 +1,7 @@
-"""Machines that code is compiled for: this one, or all CPUs of a level.
+"""Machines that code is compiled for: this one, or all CPUs that have certain instructions.
 
-The levels of x86-64 are those of its System V ABI (section 3.1.1, "Processor Architecture").
+The levels of x86-64 are those of its System V ABI (section 3.1.1, "Processor Architecture"). "aarch64" is what every
+64-bit ARM has: Armv8-A with NEON. The system is Linux.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class TargetMachine:
     """What code is compiled for. `native`: this machine and no other.
 
     `family` is what Python's `platform.machine` calls it, `flags` are those of compilers, `features` names that Linux
-    reports of a CPU that has them. `register`: bytes of a vector.
+    reports of a CPU that has them. `registers`: how many there are for vectors, of `register` bytes each.
     """
 
     name: str
@@ -30,6 +31,7 @@ class TargetMachine:
     flags: tuple[str, ...]
     features: frozenset[str]
     register: int
+    registers: int
 
     @property
     def is_native(self) -> bool:
@@ -42,13 +44,18 @@ class TargetMachine:
         return cpu_name() if self.is_native else self.name
 
     @property
+    def is_foreign(self) -> bool:
+        """Whether this machine is of another family: it cannot load the code, and needs another C library for it."""
+        return self.family != _family()
+
+    @property
     def runs_here(self) -> bool:
         """Whether this machine runs its code."""
-        return self.is_native or (self.family == _family() and self.features <= cpu_features())
+        return self.is_native or (not self.is_foreign and self.features <= cpu_features())
 
     @property
     def cache_bytes(self) -> tuple[int, ...]:
-        """The bytes of the data caches of levels 1 to 3; those of common CPUs if this is a level of several."""
+        """The bytes of the data caches of levels 1 to 3; those of common CPUs if this is not the native machine."""
         return tuple([cache_bytes(level) if self.is_native else size for level, size in _CACHE_BYTES.items()])
 
 
@@ -56,13 +63,18 @@ _NATIVE = "native"
 _WIDEST = "-mprefer-vector-width=512"
 _V2 = frozenset({"cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3"})
 _V3 = _V2 | {"abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "xsave"}
-_V4 = _V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
-LEVELS = {
-    level.name: level
-    for level in (
-        TargetMachine("x86-64-v2", "x86_64", ("-march=x86-64-v2",), _V2, 16),
-        TargetMachine("x86-64-v3", "x86_64", ("-march=x86-64-v3",), _V3, 32),
-        TargetMachine("x86-64-v4", "x86_64", ("-march=x86-64-v4", _WIDEST), _V4, 64),
+_AVX512 = frozenset({"avx512f", "avx512bw", "avx512dq", "avx512vl"})
+_V4 = _V3 | _AVX512 | {"avx512cd"}
+# Inline sequences of instructions instead of calls of functions that choose between two of them: those are in libgcc.
+_ATOMICS = "-mno-outline-atomics"
+_SYSTEM = "-linux"  # may end the name of a machine
+MACHINES = {
+    machine.name: machine
+    for machine in (
+        TargetMachine("x86-64-v2", "x86_64", ("-march=x86-64-v2",), _V2, 16, 16),
+        TargetMachine("x86-64-v3", "x86_64", ("-march=x86-64-v3",), _V3, 32, 16),
+        TargetMachine("x86-64-v4", "x86_64", ("-march=x86-64-v4", _WIDEST), _V4, 64, 32),
+        TargetMachine("aarch64", "aarch64", ("-march=armv8-a", _ATOMICS), frozenset({"fp", "asimd"}), 16, 32),
     )
 }
 
@@ -86,31 +98,48 @@ def _extended(level: TargetMachine, *extra: str) -> TargetMachine:
 
 # What a wheel brings objects for: each CPU that makers sell is one of these, as far as libraries use instructions.
 PREBUILT = (
-    *LEVELS.values(),
-    _extended(LEVELS["x86-64-v3"], "avx_vnni"),
-    _extended(LEVELS["x86-64-v3"], "avx_vnni", "avx_vnni_int8"),
-    _extended(LEVELS["x86-64-v4"], "avx512_vnni"),
-    _extended(LEVELS["x86-64-v4"], "avx512_vnni", "avx512_bf16"),
+    *[machine for machine in MACHINES.values() if machine.family == "x86_64"],
+    _extended(MACHINES["x86-64-v3"], "avx_vnni"),
+    _extended(MACHINES["x86-64-v3"], "avx_vnni", "avx_vnni_int8"),
+    _extended(MACHINES["x86-64-v4"], "avx512_vnni"),
+    _extended(MACHINES["x86-64-v4"], "avx512_vnni", "avx512_bf16"),
 )
 
 
 def native() -> TargetMachine:
     """This machine."""
     flags = ("-march=native", _WIDEST) if _family() == "x86_64" else ("-mcpu=native",)
-    return TargetMachine(_NATIVE, _family(), flags, frozenset(), 0)
+    return TargetMachine(_NATIVE, _family(), flags, cpu_features(), *_vectors(_family(), cpu_features()))
 
 
-def level_named(name: object) -> TargetMachine:
-    """A level of CPUs by its name. Raises `ShloDiscError` if there is none."""
-    if not isinstance(name, str) or name not in LEVELS:
-        raise ShloDiscError(f"found the machine {name!r}, expected {' or '.join(map(repr, LEVELS))}")
-    return LEVELS[name]
+def _vectors(family: str, features: frozenset[str]) -> tuple[int, int]:
+    """The bytes of a vector register, and how many there are, as `device/values/tile.h` takes them."""
+    if features >= _AVX512:
+        return 64, 32
+    return 32 if "avx" in features else 16, 32 if family == "aarch64" else 16
 
 
-def best_level(names: Iterable[str] = tuple(LEVELS)) -> TargetMachine | None:
-    """The level of the widest vectors, among some, whose code this machine runs."""
-    found = [LEVELS[name] for name in names if name in LEVELS and LEVELS[name].runs_here]
-    return max(found, key=lambda level: level.register, default=None)
+def machine_named(name: object) -> TargetMachine:
+    """A machine by its name, such as "x86-64-v3" or "aarch64-linux". Raises `ShloDiscError` if there is none."""
+    found = MACHINES.get(name.removesuffix(_SYSTEM)) if isinstance(name, str) else None
+    if found is None:
+        raise ShloDiscError(f"found the machine {name!r}, expected {' or '.join(map(repr, MACHINES))}")
+    return found
+
+
+def best_machine(names: Iterable[str] = tuple(MACHINES)) -> TargetMachine | None:
+    """The machine of the widest vectors, among some, whose code this one runs."""
+    found = [MACHINES[name] for name in names if name in MACHINES and MACHINES[name].runs_here]
+    return max(found, key=lambda machine: machine.register, default=None)
+
+
+def target_machine(name: str | None) -> TargetMachine:
+    """The machine of a name, or the best that this one is if there is no name. Raises `ShloDiscError`."""
+    if name is not None:
+        return machine_named(name)
+    if (best := best_machine()) is None:
+        raise ShloDiscError(f"found {cpu_title()}, expected one of the machines {', '.join(MACHINES)}")
+    return best
 
 
 def equivalent(machine: TargetMachine) -> TargetMachine | None:

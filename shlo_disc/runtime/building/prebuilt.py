@@ -15,8 +15,8 @@ from typing import cast
 
 from shlo_disc.device import headers
 from shlo_disc.runtime.building.cache import PACKAGE, digest
+from shlo_disc.runtime.building.compiler import Compiler
 from shlo_disc.runtime.building.machines import TargetMachine, equivalent
-from shlo_disc.runtime.building.toolchain import Compiler
 
 FOLDER = PACKAGE / "prebuilt"
 _INDEX = "index.json"

@@ -54,7 +54,7 @@ def build(
 
 def compile_code(artifact: Artifact, options: CompileOptions, machine: TargetMachine) -> MachineCode:
     """Compile a program for a machine, or find its code in the cache. Raises `ToolchainError`."""
-    compiler = replace(find_compiler(options.compiler, options.compiler_seconds), machine=machine)
+    compiler = find_compiler(options.compiler, options.compiler_seconds, machine)
     with ThreadPoolExecutor(available_threads()) as pool:
         builder = Builder(compiler, options.optimize, open_cache(options.cache_dir), pool)
         parts = [PartCode(builder.code(builder.program(part)), to_bytes(encode(part))) for part in artifact.parts]

@@ -6,7 +6,6 @@ measured for one program is there, too, by the program's text as well.
 
 from __future__ import annotations
 
-import platform
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,8 +17,9 @@ from shlo_disc.device.headers import included
 from shlo_disc.device.libraries import library_names, library_text
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.building.cache import Cache, digest
-from shlo_disc.runtime.building.machines import TargetMachine, best_level, cache_bytes, cpu_name
-from shlo_disc.runtime.building.toolchain import Compiler, find_compiler
+from shlo_disc.runtime.building.compiler import Compiler
+from shlo_disc.runtime.building.machines import TargetMachine, best_machine, cpu_name, native
+from shlo_disc.runtime.building.toolchain import find_compiler
 from shlo_disc.runtime.threads import default_threads
 from shlo_disc.schedules.candidates import Hardware
 from shlo_disc.schedules.tables import CostTable, Schedules, Scheduling, TunedProduct, analytic, parse_schedules
@@ -77,22 +77,21 @@ def known_costs() -> CostTable:
 
 def scheduling_for(machine: TargetMachine, here: Scheduling) -> Scheduling:
     """The scheduling of a program for a machine: what is known of this CPU (`here`), if it is of that level itself."""
-    if machine.is_native or machine == best_level():
+    if machine.is_native or machine == best_machine():
         return here
-    accumulators = 24 if machine.register == 64 else 12
+    return replace(here, schedules=replace(here.schedules, costs=analytic(hardware_of(machine))))
+
+
+def hardware_of(machine: TargetMachine) -> Hardware:
+    """The vectors and caches of a machine: tiles keep sums in three quarters of its registers, as in `gemm/tiles.h`."""
     level_1, level_2, _ = machine.cache_bytes
-    costs = analytic(Hardware(machine.register, accumulators, level_1, level_2))
-    return replace(here, schedules=replace(here.schedules, costs=costs))
+    return Hardware(machine.register, machine.registers * 3 // 4, level_1, level_2)
 
 
 @lru_cache
 def hardware() -> Hardware:
     """The vectors and caches of this CPU."""
-    words = set(cpu_name().split())
-    wide = "avx512f" in words
-    register = 64 if wide else 32 if "avx" in words else 16
-    accumulators = 24 if wide or platform.machine() in {"aarch64", "arm64"} else 12
-    return Hardware(register, accumulators, cache_bytes(1), cache_bytes(2))
+    return hardware_of(native())
 
 
 @lru_cache

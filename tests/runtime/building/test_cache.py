@@ -12,7 +12,7 @@ import pytest
 
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.building.cache import Cache, default_root, digest, package_digest
-from shlo_disc.runtime.building.toolchain import Compiler
+from shlo_disc.runtime.building.compiler import Compiler
 from shlo_disc.runtime.cpu.build import build
 from tests.runtime.sample import LOOP, SAMPLE, build_and_run, store_many
 

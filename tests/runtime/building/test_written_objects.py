@@ -14,7 +14,8 @@ from shlo_disc.diagnostics import ToolchainError
 from shlo_disc.runtime.building import elf
 from shlo_disc.runtime.building.build import Builder
 from shlo_disc.runtime.building.cache import Cache
-from shlo_disc.runtime.building.toolchain import Compiler, find_compiler
+from shlo_disc.runtime.building.compiler import Compiler
+from shlo_disc.runtime.building.toolchain import find_compiler
 from tests.runtime.building.cache_probe import entries, programs, warns
 from tests.runtime.sample import SAMPLE
 
