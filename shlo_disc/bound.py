@@ -13,6 +13,7 @@ from shlo_disc.calling import call_program, few, function_for_jax, quick_call, r
 from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
 from shlo_disc.program_file.origin import Origin
 from shlo_disc.runtime.binding import BoundMemory, check_same
+from shlo_disc.runtime.building.machines import NATIVE
 from shlo_disc.runtime.executable import Stats
 from shlo_disc.runtime.partitions import Runnable
 
@@ -147,6 +148,11 @@ class Bound:
         return self._executable
 
     @property
+    def machine(self) -> str:
+        """The CPUs that the machine code is for: see `Compiled.machine`."""
+        return machine_of(self._origin)
+
+    @property
     def stats(self) -> Stats:
         """The statistics of the compiled program: calls are counted together."""
         return self._executable.stats
@@ -177,6 +183,11 @@ def known_origin(origin: Origin | None) -> Origin:
     if origin is None:
         raise ShloDiscError("found a program that was loaded from parts, expected one that compile or load returned")
     return origin
+
+
+def machine_of(origin: Origin | None) -> str:
+    """The machine that the code of a program is for."""
+    return NATIVE if origin is None else origin.machine
 
 
 def load_function() -> Callable[[bytes], Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shlo_disc.artifact import Artifact
-from shlo_disc.bound import Bound, known_origin, load_function
+from shlo_disc.bound import Bound, known_origin, load_function, machine_of
 from shlo_disc.bytecode.listing import host_text
 from shlo_disc.call_signature import Signature
 from shlo_disc.calling import call_program, few, function_for_jax, quick_call
@@ -104,12 +104,12 @@ class Compiled:
 
         Args:
             path: the file to write; one that is there is replaced.
-            targets: the CPUs to compile for: "x86-64-v2", "x86-64-v3", "x86-64-v4". None takes the best of these that
-                this machine is.
+            targets: the CPUs to compile for: "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64". None takes the best of
+                these that this machine is. Code for another family of CPUs is compiled by zig.
 
         Raises:
             ShloDiscError: an unknown target, a program for a GPU, or arguments in containers that only JAX knows.
-            ToolchainError: there is no C++ compiler.
+            ToolchainError: there is no C++ compiler, or none for a target.
             OSError: the file cannot be written.
         """
         self._save(Path(path), targets)
@@ -122,13 +122,13 @@ class Compiled:
         Args:
             directory: the folder to write to, which is made if need be; files of these names are replaced.
             name: of the library; the names of its functions begin with it.
-            target: the CPUs to compile for: "x86-64-v2", "x86-64-v3", "x86-64-v4", or "native" for this one alone. None
-                takes the best level that this machine is.
+            target: the CPUs to compile for: "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64", or "native" for this one
+                alone. None takes the best that this machine is. Code for another family of CPUs is compiled by zig.
 
         Raises:
             ShloDiscError: an unknown target, a name that is no identifier of C, or a program for a GPU, in partitions,
                 with functions that Python computes, or with donated arguments; before anything is written.
-            ToolchainError: there is no C++ compiler, or no objcopy and ar.
+            ToolchainError: there is no C++ compiler, or no objcopy and ar for this target.
             OSError: a file cannot be written.
         """
         from shlo_disc.c_package import build_package  # noqa: PLC0415  few programs need it
@@ -159,6 +159,11 @@ class Compiled:
     def stats(self) -> Stats:
         """Compilations, calls, distinct signatures, and seconds in each stage of the compiler."""
         return self._executable.stats
+
+    @property
+    def machine(self) -> str:
+        """The CPUs that the machine code is for: "native", or of a loaded program the best of its targets here."""
+        return machine_of(self._origin)
 
     @property
     def kernels_source(self) -> str:

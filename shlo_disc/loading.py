@@ -40,7 +40,8 @@ def load(
     """Load a program from a file that `save` wrote. This needs neither JAX nor a compiler.
 
     The file is mapped: weights are read when they are used, and processes share them. It must not be changed as long as
-    the program is used. Of the CPUs that it has code for, the best one is taken that this machine is.
+    the program is used. Of the CPUs that it has code for, the best one is taken that this machine is:
+    `machine` of the result names it.
 
     Args:
         program: the file's path, or its bytes.
@@ -100,7 +101,7 @@ class _ProgramFile:
     def load(self, *, trusts: bool) -> Compiled | Bound:
         """The program, by the machine code of the file or by code of its text."""
         machine, entry = self._entry(trusts=trusts)
-        origin = _FileOrigin(self)
+        origin = _FileOrigin(self, machine.name)
         if trusts:
             runnable = self._trusted(entry)
             describe = cache(lambda: self._artifact(entry.report))
@@ -203,8 +204,8 @@ def _check_numbers(
 class _FileOrigin:
     """The StableHLO text of a file: an `Origin`."""
 
-    def __init__(self, file: _ProgramFile) -> None:
-        self._file = file
+    def __init__(self, file: _ProgramFile, machine: str) -> None:
+        self._file, self.machine = file, machine
         self.device, self.options, self.hints = file.manifest.device, file.options, file.manifest.hints
 
     def source(self) -> tuple[str, str]:

@@ -18,11 +18,9 @@ from shlo_disc.options import CompileOptions
 from shlo_disc.program_file.origin import Origin
 from shlo_disc.runtime.building.build import Builder, CLibrary
 from shlo_disc.runtime.building.cache import open_cache
-from shlo_disc.runtime.building.machines import TargetMachine, native, target_machine
+from shlo_disc.runtime.building.machines import NATIVE, TargetMachine, native, target_machine
 from shlo_disc.runtime.building.toolchain import find_compiler
 from shlo_disc.runtime.threads import available_threads
-
-_NATIVE = "native"
 
 
 def build_package(origin: Origin, directory: Path, name: str, target: str | None) -> None:
@@ -32,7 +30,7 @@ def build_package(origin: Origin, directory: Path, name: str, target: str | None
     `ShloDiscError` for what a package cannot hold, before anything is written, `ToolchainError`, and `OSError`.
     """
     check_package_name(name)
-    machine = native() if target == _NATIVE else target_machine(target)
+    machine = native() if target == NATIVE else target_machine(target)
     refuse_device(origin.device)
     artifact = origin.artifact(machine)
     refuse_program(artifact)

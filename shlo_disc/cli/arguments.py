@@ -38,7 +38,9 @@ def command_line(program: str = "python -m shlo_disc") -> argparse.ArgumentParse
     building.add_argument("--out", required=True, metavar="DIR", help="the folder to write to")
     building.add_argument("--name", default="model", help="of the library and its functions (default: model)")
     building.add_argument(
-        "--target", metavar="LEVEL", help="x86-64-v2, -v3 or -v4, or native (default: the best level of this CPU)"
+        "--target",
+        metavar="MACHINE",
+        help="x86-64-v2, -v3 or -v4, aarch64, or native (default: the best that this CPU is)",
     )
     _add_options_of_check(
         commands.add_parser("check", help="run a program in several ways, and shrink it where they differ")

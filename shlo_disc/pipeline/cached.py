@@ -20,7 +20,7 @@ from shlo_disc.pipeline.source import read_source
 from shlo_disc.pipeline.stopwatch import Stopwatch
 from shlo_disc.runtime.backend import Backend
 from shlo_disc.runtime.building.cache import digest, open_cache, package_digest
-from shlo_disc.runtime.building.machines import TargetMachine
+from shlo_disc.runtime.building.machines import NATIVE, TargetMachine
 from shlo_disc.runtime.steps import host_calls
 from shlo_disc.targets import default_target, target_named
 
@@ -73,7 +73,7 @@ class ProgramOrigin:
         """`text`: of the program. That of an export is not kept, as the export has it."""
         self._program = program if is_exported(program) else None
         self._text = None if is_exported(program) else text
-        self._file, self._request = file, request
+        self._file, self._request, self.machine = file, request, NATIVE
         self.device, self.options, self.hints = request.device, request.options, request.hints
 
     def source(self) -> tuple[str, str]:

@@ -10,9 +10,10 @@ from shlo_disc.runtime.building.machines import TargetMachine
 
 
 class Origin(Protocol):
-    """What a program was compiled from: it is compiled again for other machines."""
+    """What a program was compiled from: it is compiled again for other machines. `machine`: that its code is for."""
 
     device: str
+    machine: str
     options: CompileOptions
     hints: Hints
 

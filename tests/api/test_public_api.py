@@ -62,5 +62,5 @@ def test_a_compiled_program_offers_this() -> None:
     public = {name for name in vars(shlo_disc.Compiled) if not name.startswith("_")}
     assert public == {
         "as_jax", "bind", "build", "executable", "explain", "explain_dispatch", "facts", "host_source",
-        "kernels_source", "max_size", "peak_formula", "peak_memory", "report", "save", "selections", "stats",
+        "kernels_source", "machine", "max_size", "peak_formula", "peak_memory", "report", "save", "selections", "stats",
     }  # fmt: skip

@@ -36,7 +36,7 @@ class TargetMachine:
     @property
     def is_native(self) -> bool:
         """Whether it is this machine alone."""
-        return self.name == _NATIVE
+        return self.name == NATIVE
 
     @property
     def identity(self) -> str:
@@ -59,7 +59,7 @@ class TargetMachine:
         return tuple([cache_bytes(level) if self.is_native else size for level, size in _CACHE_BYTES.items()])
 
 
-_NATIVE = "native"
+NATIVE = "native"
 _WIDEST = "-mprefer-vector-width=512"
 _V2 = frozenset({"cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3"})
 _V3 = _V2 | {"abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "xsave"}
@@ -109,7 +109,7 @@ PREBUILT = (
 def native() -> TargetMachine:
     """This machine."""
     flags = ("-march=native", _WIDEST) if _family() == "x86_64" else ("-mcpu=native",)
-    return TargetMachine(_NATIVE, _family(), flags, cpu_features(), *_vectors(_family(), cpu_features()))
+    return TargetMachine(NATIVE, _family(), flags, cpu_features(), *_vectors(_family(), cpu_features()))
 
 
 def _vectors(family: str, features: frozenset[str]) -> tuple[int, int]:
