@@ -8,7 +8,7 @@
 
 #include "model.h"
 
-enum { MOST_ARRAYS = 64, MOST_RANK = 8, MOST_CALLERS = 16, OFFSET = 16 };
+enum { MOST_ARRAYS = 512, MOST_RANK = 8, MOST_CALLERS = 16, OFFSET = 16 };
 
 typedef struct call {
   int64_t shapes[2 * MOST_ARRAYS][MOST_RANK];

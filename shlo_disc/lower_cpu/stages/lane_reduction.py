@@ -19,6 +19,9 @@ _HORIZONTAL = {
     BinaryFn.ADD: "hsum", BinaryFn.MULTIPLY: "hprod", BinaryFn.MAXIMUM: "hmax", BinaryFn.MINIMUM: "hmin",
     BinaryFn.AND: "hand", BinaryFn.OR: "hor", BinaryFn.XOR: "hxor",
 }  # fmt: skip
+_OF_TRUTHS = _HORIZONTAL | {
+    BinaryFn.ADD: "hor", BinaryFn.MULTIPLY: "hand", BinaryFn.MAXIMUM: "hor", BinaryFn.MINIMUM: "hand",
+}  # fmt: skip
 
 
 class LaneReduction(StageLines):
@@ -119,7 +122,7 @@ class LaneReduction(StageLines):
             (carry,), (init,) = reduction.carries, reduction.init
             assert reduction.fn is not None, "only simple reductions are vectorized"
             kind, name = self.spell.value_type(carry.dtype), carry.name
-            whole = f"{_HORIZONTAL[reduction.fn]}(v{name}{self._k})"
+            whole = f"{(_OF_TRUTHS if carry.dtype.is_bool else _HORIZONTAL)[reduction.fn]}(v{name}{self._k})"
             start = self.emit.value(init, levels(self.spell, reduction)[0])
             if start != identity(self.spell, reduction):
                 whole = combine(self.spell, reduction, start, whole)

@@ -45,6 +45,9 @@ _OPTIMIZED: dict[Kind, str] = {
     "zig": "-ffp-contract=fast-honor-pragmas",
     "gcc": "-ffp-contract=fast",
 }
+# On ARM LLVM contracts every product into a sum that may be contracted, also one whose pragma forbids it (its pass
+# machine-combiner looks at the sum alone). So only what is a sum of products in one expression is contracted.
+_OF_ARM = "-ffp-contract=on"
 # Tuned for AMD's CPUs, gcc does not contract chains of additions in some loops, so not in all tiles of a product.
 _GCC_CONTRACTS = "--param=avoid-fma-max-bits=0"
 # LLVM 20 does not terminate in this pass on shuffles of widened masks: a program that counts 21 booleans never
@@ -82,13 +85,18 @@ class Compiler:
     def flags(self, optimize: int) -> tuple[str, ...]:
         """The flags that an object file depends on."""
         caches = [f"-DSHLO_L{level}_BYTES={size}" for level, size in enumerate(self.machine.cache_bytes, start=1)]
-        contraction = _OPTIMIZED[self.kind] if optimize else _UNOPTIMIZED
+        contraction = self._contraction if optimize else _UNOPTIMIZED
         fixed = (*_LANGUAGE, *_ARITHMETIC, contraction, *_ONLY[self.kind], *caches)
         if self.kind != "zig":
             return (f"-O{optimize}", *self.machine.flags, *fixed)
         if self.is_driven_by_zig:
             return (f"-O{optimize}", self.machine.flags[0], *fixed)
         return (f"-O{min(optimize, 2)}", *self.machine.flags, *_UNTUNED, *fixed)
+
+    @property
+    def _contraction(self) -> str:
+        is_arm = self.machine.family == "aarch64" and self.kind != "gcc"
+        return _OF_ARM if is_arm else _OPTIMIZED[self.kind]
 
     @property
     def identity(self) -> str:
