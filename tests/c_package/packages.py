@@ -34,11 +34,12 @@ class Answer:
 
 @dataclass(frozen=True)
 class Package:
-    """A folder with a package, and a driver that is linked with it."""
+    """A folder with a package, a driver that is linked with it, and the command that runs programs of its machine."""
 
     folder: Path
     artifact: Artifact
     driver: Path
+    emulator: tuple[str, ...] = ()
 
     def calls(
         self, calls: Sequence[Arrays], *, threads: int = 1, callers: int = 1, poison: int = 0xFF, allocations: int = -1
@@ -48,7 +49,7 @@ class Package:
         for arrays in calls:
             for array in arrays:
                 given += [struct.pack(f"<{array.ndim}q", *array.shape), np.ascontiguousarray(array).tobytes()]
-        command = [str(self.driver), str(threads), str(callers), str(poison), str(allocations)]
+        command = [*self.emulator, str(self.driver), str(threads), str(callers), str(poison), str(allocations)]
         environment = {"LD_LIBRARY_PATH": str(self.folder)}
         done = subprocess.run(command, input=b"".join(given), capture_output=True, env=environment, check=False)
         assert done.returncode == 0, (done.returncode, done.stderr.decode())
