@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +13,10 @@ import pytest
 
 import shlo_disc
 from shlo_disc.cli.main import main
-from shlo_disc.runtime.building.machines import best_machine
-from tests.c_package.packages import assert_same_bits, compile_c, compiled_function, package
+from shlo_disc.runtime.building.machines import MACHINES, best_machine
+from tests.c_package.packages import assert_same_bits, compile_c, compiled_function, linked, package
 from tests.c_package.programs import PROGRAMS, SIZES
+from tests.pipeline.exports import check
 
 TEXT = "func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {\n  return %a : tensor<?xf32>\n}\n"
 
@@ -88,18 +88,24 @@ def test_optimized_programs_at_many_sizes(name: str, tmp_path: Path) -> None:
                 assert_same_bits(one, other)
 
 
+HERE = [name for name, machine in MACHINES.items() if machine.runs_here]
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("level", HERE)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_levels_are_those_of_saved_programs(name: str, tmp_path: Path) -> None:
-    program, level = PROGRAMS[name], best_machine()
-    assert level is not None
+def test_levels_are_those_of_saved_programs(name: str, level: str, tmp_path: Path) -> None:
+    """And what the native program returns, up to the last places of floats."""
+    program = PROGRAMS[name]
     run = compiled_function(program.function, program.shapes)
-    run.save(tmp_path / "model.shlo", targets=[level.name])
+    run.save(tmp_path / "model.shlo", targets=[level])
     loaded = shlo_disc.load(tmp_path / "model.shlo")
-    built = package(run, tmp_path / "package")
-    run.build(built.folder, target=level.name)
+    assert loaded.machine == level
+    run.build(tmp_path, target=level)
+    built = linked(loaded.executable.artifact, tmp_path)
     rng = np.random.default_rng(11)
     calls = [[np.asarray(one) for one in program.arguments(rng, n)] for n in SIZES[1:]]
-    for answer, call in zip(replace(built, artifact=loaded.executable.artifact).calls(calls), calls, strict=True):
+    for answer, call in zip(built.calls(calls), calls, strict=True):
+        check(answer.results, run.executable(call), f"{name}, {level}", 1.0, 1.0)
         for one, other in zip(answer.results, loaded.executable(call), strict=True):
             assert_same_bits(one, other)

@@ -37,6 +37,9 @@ func.func @main(%a: tensor<?xi32>) -> tensor<?xi32> {
 """
 
 
+COPY = "func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> { return %a : tensor<?xf32> }"
+
+
 def refused(run: Any, folder: Path, *options: Any) -> str:
     with pytest.raises(shlo_disc.ShloDiscError) as error:
         run.build(folder / "package", *options)
@@ -61,6 +64,15 @@ def test_machines_without_binutils(missing: str, tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(shutil, "which", lambda name: None if name.endswith(missing) else found(name))
     message = refused(run, tmp_path)
     assert message.startswith(f"found neither {missing} nor llvm-{missing}, expected one of them")
+
+
+def test_other_families_need_zig_and_binutils_of_theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = shlo_disc.compile(COPY, device="cpu", options=CompileOptions(optimize=0, compiler="gcc"))
+    message = refused(run, tmp_path, "model", "aarch64-linux")
+    assert re.match(r"found the compiler gcc .*, expected zig: no other has the C library of aarch64\n", message)
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    message = refused(compiled_text(COPY), tmp_path, "model", "aarch64-linux")
+    assert message.startswith("found neither aarch64-linux-gnu-objcopy nor llvm-objcopy, expected one of them")
 
 
 def test_donated_arguments(tmp_path: Path) -> None:
@@ -88,7 +100,7 @@ def test_names_that_are_none(name: Any) -> None:
 
 
 def test_arguments_of_build(tmp_path: Path) -> None:
-    run = compiled_text("func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> { return %a : tensor<?xf32> }")
+    run = compiled_text(COPY)
     assert "expected lower-case" in refused(run, tmp_path, "no name")
     assert "found the machine 'z80'" in refused(run, tmp_path, "name", "z80")
 

@@ -168,6 +168,8 @@ def test_bound_arguments_are_in_the_form_of_the_best_level(file: Path) -> None:
     manifest = read_manifest(bytes(archive.read(MANIFEST, checked=False)), "a test")
     assert manifest.bound is not None
     assert [one.machine for one in manifest.code] == [manifest.bound.machine] == HERE[-1:]
+    assert shlo_disc.load(file).machine == HERE[-1]
+    assert run.machine == "native"
     check_same(shlo_disc.load(file), run, CASES["literals"].call(np.random.default_rng(SEED), 5), "bound")
 
 
@@ -197,7 +199,9 @@ def test_the_best_code_that_this_machine_runs_is_taken(file: Path, monkeypatch: 
         best = machines.best_machine()
         assert best is not None
         assert best.name == name
-        check_at_all_sizes("literals", shlo_disc.load(file))
+        loaded = shlo_disc.load(file)
+        assert loaded.machine == name
+        check_at_all_sizes("literals", loaded)
     monkeypatch.setattr(machines, "cpu_features", frozenset[str])
     with pytest.raises(
         ShloDiscError, match="x86-64-v2, x86-64-v3, x86-64-v4, aarch64, expected code that this CPU runs"
