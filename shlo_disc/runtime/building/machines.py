@@ -74,7 +74,7 @@ MACHINES = {
         TargetMachine("x86-64-v2", "x86_64", ("-march=x86-64-v2",), _V2, 16, 16),
         TargetMachine("x86-64-v3", "x86_64", ("-march=x86-64-v3",), _V3, 32, 16),
         TargetMachine("x86-64-v4", "x86_64", ("-march=x86-64-v4", _WIDEST), _V4, 64, 32),
-        TargetMachine("aarch64", "aarch64", ("-march=armv8-a", _ATOMICS), frozenset({"fp", "asimd"}), 16, 32),
+        TargetMachine("aarch64", "aarch64", ("-march=armv8-a", _ATOMICS), frozenset(), 16, 32),
     )
 }
 
