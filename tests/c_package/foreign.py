@@ -52,15 +52,20 @@ def linked_for_arm(artifact: Artifact, folder: Path) -> Package:
 
 
 def link_for_arm(folder: Path, target: str, library: str, source: Path, *flags: str) -> None:
-    """Compile and link a program in C for ARM; the files of the C library that zig makes are kept for other tests."""
-    zig, kept = find_compiler("zig").command[0], str(Path(tempfile.gettempdir()) / f"shlo_disc_zig_{os.getuid()}")
+    """Compile and link a program in C for ARM."""
+    zig = find_compiler("zig").command[0]
     command = [
         zig, "build-exe", "-target", "aarch64-linux-gnu.2.17", "-lc", "-fno-compiler-rt", "-fno-ubsan-rt", "-I.", "-L.",
         library, "-cflags", *STRICT, *flags, "-fno-sanitize=undefined", "--", str(source), f"-femit-bin={target}",
     ]  # fmt: skip
-    environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": kept, "ZIG_LOCAL_CACHE_DIR": kept}
-    done = subprocess.run(command, capture_output=True, cwd=folder, env=environment, check=False)
+    done = subprocess.run(command, capture_output=True, cwd=folder, env=zig_environment(), check=False)
     assert done.returncode == 0, done.stderr.decode()
+
+
+def zig_environment() -> dict[str, str]:
+    """The environment in which zig keeps the files of C libraries that it makes, for other tests."""
+    kept = str(Path(tempfile.gettempdir()) / f"shlo_disc_zig_{os.getuid()}")
+    return {**os.environ, "ZIG_GLOBAL_CACHE_DIR": kept, "ZIG_LOCAL_CACHE_DIR": kept}
 
 
 def assert_near(found: Array, wanted: Array, what: str, units: float = 4, least: float = 0) -> None:

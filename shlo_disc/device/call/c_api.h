@@ -2,13 +2,12 @@
 // `shlo_disc/c_package` generates the `Package` of a program: tables, nothing else.
 #pragma once
 
-#include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "call/host_code.h"
 #include "call/pool.h"
+#include "call/system.h"
 
 extern "C" {
 
@@ -163,10 +162,10 @@ class Writer {
 // --- memory ---------------------------------------------------------------------------------------------------------
 
 inline void* allocate(void*, size_t bytes, size_t alignment) {
-  return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  return aligned_memory(alignment, bytes);
 }
 
-inline void release(void*, void* memory) { free(memory); }
+inline void release(void*, void* memory) { free_aligned(memory); }
 
 inline void* new_memory(const ShloOptions& options, int64_t bytes) {
   if (bytes < 0 || bytes > kMostBytes) return nullptr;
@@ -384,13 +383,6 @@ inline Status check_arrays(const Package* package, const void* const* arguments,
 }
 
 // --- models ---------------------------------------------------------------------------------------------------------
-
-inline int64_t available_cpus() {
-  cpu_set_t cpus;
-  if (sched_getaffinity(0, sizeof cpus, &cpus) == 0) return CPU_COUNT(&cpus);
-  const long count = sysconf(_SC_NPROCESSORS_ONLN);
-  return count < 1 ? 1 : count;
-}
 
 inline void destroy(Model* model) {
   if (model == nullptr) return;

@@ -8,6 +8,7 @@
 #include "call/float_mode.h"
 #include "call/poison.h"
 #include "call/runtime.h"
+#include "call/system.h"
 
 namespace {
 
@@ -64,7 +65,7 @@ bool has_scratch_key;
 pthread_once_t scratch_once = PTHREAD_ONCE_INIT;
 
 void free_scratch(void* held) {
-  free(static_cast<Scratch*>(held)->data);
+  free_aligned(static_cast<Scratch*>(held)->data);
   free(held);
 }
 
@@ -92,9 +93,9 @@ bool take_scratch(int64_t bytes, void** memory) {
   Scratch* const held = of_thread();
   if (held == nullptr || bytes > kMostScratch) return false;
   if (held->bytes < bytes) {
-    free(held->data);
+    free_aligned(held->data);
     held->bytes = (bytes + bytes / 4 + 4095) / 4096 * 4096;
-    held->data = static_cast<char*>(aligned_alloc(4096, static_cast<size_t>(held->bytes)));
+    held->data = static_cast<char*>(aligned_memory(4096, static_cast<size_t>(held->bytes)));
     if (held->data == nullptr) held->bytes = 0;
   }
   if (held->data != nullptr) poison(held->data, bytes);
@@ -381,7 +382,7 @@ void shlo_poison_memory(int64_t on) { poisons = on; }
 
 // A pool of `threads` threads, including the caller. The others start with the first shared loop.
 ShloRuntime* shlo_runtime_create(int64_t threads) {
-  Pool* pool = static_cast<Pool*>(aligned_alloc(kLine, (sizeof(Pool) + kLine - 1) / kLine * kLine));
+  Pool* pool = static_cast<Pool*>(aligned_memory(kLine, sizeof(Pool)));
   if (pool == nullptr) return nullptr;
   pool->head.parallel = parallel;
   pool->head.region = region;
@@ -398,7 +399,7 @@ void shlo_runtime_destroy(ShloRuntime* runtime) {
   pthread_cond_broadcast(&pool->wake);
   pthread_mutex_unlock(&pool->mutex);
   for (int64_t i = 0; i < pool->started_workers; i++) pthread_join(pool->handles[i], nullptr);
-  free(pool);
+  free_aligned(pool);
 }
 
 // Resets the pool in a forked child: its workers are gone, and a lock may be held by a thread that does not exist.

@@ -23,11 +23,18 @@ from shlo_disc.runtime.threads import available_threads
 
 _HOST_PROGRAM = ("shlo_plan", "shlo_run")  # what a generated host program exports
 _LITERALS = """\
+#if defined(__APPLE__)
+#define SECTION ".section __TEXT,__const\\n"
+#define LITERALS "_shlo_literals"
+#else
+#define SECTION ".section .rodata\\n"
+#define LITERALS "shlo_literals"
+#endif
 __asm__(
-    ".section .rodata\\n"
+    SECTION
     ".balign 64\\n"
-    ".globl shlo_literals\\n"
-    "shlo_literals:\\n"
+    ".globl " LITERALS "\\n"
+    LITERALS ":\\n"
     ".incbin \\"literals.bin\\"\\n"
     ".byte 0\\n"
     ".text\\n");
