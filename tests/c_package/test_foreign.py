@@ -9,8 +9,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 
 import shlo_disc
 from shlo_disc.c_package.build import package_files
@@ -82,6 +85,31 @@ def test_programs_on_arm(name: str, tmp_path: Path) -> None:
         one, two = (answer[number].results for answer in answers)
         assert [x.tobytes() for x in one] == [x.tobytes() for x in two], "the number of threads changes no bits"
         check(one, run.executable(call), f"{name}, {[x.shape for x in call]}", 1.0, 1.0)
+
+
+@pytest.mark.slow
+def test_ops_without_element_rules_on_arm(tmp_path: Path) -> None:
+    """Sorts, scatters and scans, of which there are no samples; sums of integers have no order."""
+    run = shlo_disc.compile(_ops_of_templates, shapes="f32[n], i32[n], f32[n, 6]", device="cpu", options=OPTIMIZED)
+    made = arm_package(run, tmp_path)
+    rng = np.random.default_rng(4)
+    calls = [
+        [special(rng, (n,), np.dtype(np.float32)), rng.integers(-n, n, n).astype(np.int32), _drawn(rng, (n, 6), _F32)]
+        for n in SIZES[4:]
+    ]
+    for answer, call in zip(made.calls(calls, threads=2), calls, strict=True):
+        assert answer.status == OK
+        for number, (found, here) in enumerate(zip(answer.results, run.executable(call), strict=True)):
+            assert_near(found, np.asarray(here), f"result {number} of {call[0].shape}")
+
+
+_F32 = np.dtype(np.float32)
+
+
+def _ops_of_templates(x: Any, i: Any, y: Any) -> Any:
+    pooled = jax.grad(lambda y: lax.reduce_window(y, -jnp.inf, lax.max, (3, 2), (2, 2), "VALID").sum())(y)
+    sorted_ = lax.sort((i, x), num_keys=2)
+    return sorted_, lax.top_k(y, 3), i.at[i].add(i), x.at[i].max(x[::-1]), pooled, jnp.cumsum(i), lax.cummax(x)
 
 
 _DOT = "tensor<?x?x{0}>, tensor<?x?x{0}>) -> tensor<?x?x{1}>"
