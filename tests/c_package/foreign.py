@@ -1,3 +1,5 @@
+# The finfo of ml_dtypes is partly untyped.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 """Packages for ARM, built by zig, and run by qemu with the C library of Debian's package for cross compilers."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # JAX's functions are partly untyped.
-# pyright: reportUnknownLambdaType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 """A package is called from Rust as the page says."""
 
 from __future__ import annotations
