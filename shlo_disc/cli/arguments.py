@@ -32,7 +32,7 @@ def command_line(program: str = "python -m shlo_disc") -> argparse.ArgumentParse
     compiling = commands.add_parser("compile", help="compile a program, and write a file that runs without a compiler")
     compiling.add_argument("-o", "--output", type=Path, metavar="SAVED", help="default: FILE with the suffix .shlo")
     compiling.add_argument(
-        "--targets", metavar="LEVELS", help="such as x86-64-v3,x86-64-v4 (default: the best level of this CPU)"
+        "--targets", metavar="LEVELS", help="such as x86-64-v3,x86-64-v4,aarch64 (default: the best for this CPU)"
     )
     building = commands.add_parser("build", help="compile a program, and write it as a library for C")
     building.add_argument("--out", required=True, metavar="DIR", help="the folder to write to")

@@ -19,7 +19,6 @@ from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.building import machines
 from shlo_disc.runtime.building.build import Builder
 from shlo_disc.runtime.building.cache import Cache
-from shlo_disc.runtime.building.compiler import Compiler
 from shlo_disc.runtime.building.machines import cache_bytes, cpu_name
 from shlo_disc.runtime.building.toolchain import find_compiler
 from shlo_disc.runtime.cpu.build import build
