@@ -318,9 +318,10 @@ def test_no_module_reads_what_can_run_code() -> None:
 
 
 def test_no_module_evaluates_text() -> None:
+    """But for `records`, which compiles methods from the names of the fields of our classes, as `dataclass` does."""
     root = Path(str(shlo_disc.__file__)).parent
     called = re.compile(r"(?<![\w.])(?:eval|exec|__import__)\(")
-    assert {str(x.relative_to(root)) for x in root.rglob("*.py") if called.search(x.read_text())} == set()
+    assert {str(x.relative_to(root)) for x in root.rglob("*.py") if called.search(x.read_text())} == {"records.py"}
 
 
 def test_decoders_are_made_of_hints_alone() -> None:
