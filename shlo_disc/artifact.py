@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shlo_disc.host_ir import Buffer, Constant, Launch, Step
+from shlo_disc.records import record
 from shlo_disc.report_model import ReportModel
 from shlo_disc.signature import Argument, CheckText, Donation, Result, SizeLimit, UnbackedSize
 from shlo_disc.size_expr import SizeExpr
@@ -14,7 +15,7 @@ from shlo_disc.target_names import HOST
 LARGEST_SIZE = (1 << 31) - (1 << 16)  # of an argument's `?`: masks compare positions like `i + 1` as i32
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SourceFile:
     """One generated file. `libraries` names the prelude objects it is linked with (`gemm_f32`, `conv_f64` …)."""
 
@@ -23,7 +24,7 @@ class SourceFile:
     libraries: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Partition:
     """A part of a program, up to where late sizes become known that the next part needs; or a loop, or branches.
 
@@ -36,7 +37,7 @@ class Partition:
     last: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Callee:
     """A program that a partition runs, the numbers of the partition's inputs that it takes, and its name for people."""
 
@@ -45,7 +46,7 @@ class Callee:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Loop:
     """A loop whose iterations are calls: the first inputs are carried from one to the next.
 
@@ -59,7 +60,7 @@ class Loop:
     place: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Branches:
     """Programs of which one runs, chosen by the first input, an index: the last one if it is out of range.
 
@@ -70,7 +71,7 @@ class Branches:
     sized: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Artifact:
     """A compiled program without its machine code.
 

@@ -8,18 +8,19 @@ Structures are JAX's, or `PlainTree`s, which need no JAX.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
 from shlo_disc import plain_tree
 from shlo_disc.diagnostics import ArgumentTypeError, one_line
 from shlo_disc.plain_tree import PlainTree
+from shlo_disc.records import record
 
 _PATHS_SHOWN = 8
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Signature:
     """How a call's pytrees become the flat arguments of the program, and back."""
 
@@ -128,7 +129,7 @@ class Signature:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SignaturePart:
     """The signature of some of a function's arguments, and the numbers of the program's arguments that it gives."""
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError, ShloDiscError
 from shlo_disc.host_ir import Constant
+from shlo_disc.records import record
 from shlo_disc.target_names import HOST, check_target_name
 
 Plain: TypeAlias = "str | Constant | tuple[Plain, ...]"  # an attribute as plain data
 Entries: TypeAlias = tuple[tuple[str, Plain], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Hook:
     """A function, and whether it fills arrays that it is given."""
 
@@ -67,7 +67,7 @@ def how_to_register(target: str, device: str = HOST) -> str:
     return f"register a function that computes it: shlo_disc.register_custom_call({target!r}, function{where})"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CustomCall:
     """A custom call of a program: its target, its attributes, and which results begin as a copy of which operand."""
 

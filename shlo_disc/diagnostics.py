@@ -6,8 +6,9 @@ import operator
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import SupportsIndex, cast
+
+from shlo_disc.records import record
 
 # Characters that a terminal interprets or hides: control characters, marks of text direction, line separators, lone
 # surrogates.
@@ -68,7 +69,7 @@ def _columns(text: str) -> int:
     return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "FW") for c in text)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Source:
     """A text given to the compiler, and its file name for the user."""
 
@@ -79,7 +80,7 @@ class Source:
         return f"Source({self.file!r}, {len(self.text)} characters)"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Span:
     """A half-open range of characters in one source."""
 
@@ -148,7 +149,7 @@ def from_line(origin: str) -> str:
 NOWHERE = Span(Source("<generated>", ""), 0, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Note:
     """The other side of an error: where a conflicting definition or demand came from."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from shlo_disc.diagnostics import ArgumentTypeError, ParseError, ShloDiscError, Source, Span
@@ -13,6 +12,7 @@ from shlo_disc.jit.function import JitFunction
 from shlo_disc.jit.jax_modules import SEQUENCES, jax_module
 from shlo_disc.jit.lowering import allowed, lowering
 from shlo_disc.jit.shape_specs import ShapeSpec, read_shape
+from shlo_disc.records import record
 from shlo_disc.targets import default_target, target_named
 
 _TYPE = re.compile(r"\s*(?P<dtype>[A-Za-z_]\w*)\s*\[(?P<shape>[^\[\]]*)\]\s*")
@@ -56,7 +56,7 @@ def _specs(shapes: Any, scope: Any) -> tuple[Any, ...]:
     return tree.unflatten(_symbolic([_leaf(leaf, jax.tree_util.keystr(path)) for path, leaf in flat], scope))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _ArrayType:
     """The type of an array; `place`: of the argument, for sizes without a name."""
 

@@ -7,11 +7,11 @@ control steps refer to their source (`made`, of type `M`); in an artifact that i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeAlias, cast
 
 from typing_extensions import TypeVar
 
+from shlo_disc.records import record
 from shlo_disc.schedules.candidates import Candidate
 from shlo_disc.schedules.model import Rates
 from shlo_disc.size_expr import SizeExpr
@@ -23,7 +23,7 @@ M = TypeVar("M", default=None)
 _NOTHING = cast("Any", None)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Buffer(Generic[S, M]):
     """Where the `size` bytes of a buffer are.
 
@@ -51,7 +51,7 @@ class Buffer(Generic[S, M]):
     made: M = _NOTHING
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Selection(Generic[S]):
     """How a product `m x n x k` of a launch, or all of a batch, is computed: by candidate `number`.
 
@@ -71,7 +71,7 @@ class Selection(Generic[S]):
     how: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Launch(Generic[S]):
     """Run a kernel over `[0, extent)`, split among threads in ranges of at least `grain` tasks (not if `extent` is 0).
 
@@ -93,7 +93,7 @@ class Launch(Generic[S]):
 L = TypeVar("L", default=Launch)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Held(Generic[S]):
     """The buffer at `position` of a launch has only the rows of one unit, `size` bytes, for each thread."""
 
@@ -101,7 +101,7 @@ class Held(Generic[S]):
     size: S
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Member(Generic[S, L]):
     """A launch of a region: `tasks` in each unit of rows, `extent` in all, at the sizes that `symbols` name.
 
@@ -115,7 +115,7 @@ class Member(Generic[S, L]):
     held: tuple[Held[S], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LaunchGroup(Generic[S, L]):
     """Launches by rows: a thread goes through all of them for units of `rows` rows, with no barrier in between.
 
@@ -136,7 +136,7 @@ class LaunchGroup(Generic[S, L]):
         return tuple([member.launch for member in self.members])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Copy:
     """Copy a whole buffer."""
 
@@ -147,7 +147,7 @@ class Copy:
 T = TypeVar("T", default="Step")  # what loops and branches consist of
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class While(Generic[T, M]):
     """Run `condition`, then `body` as long as the i1 in `flag` is true."""
 
@@ -157,7 +157,7 @@ class While(Generic[T, M]):
     made: M = _NOTHING
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Case(Generic[T, M]):
     """Run the branch that the integer in `index` (of type `index_dtype`) picks; out of range picks the last."""
 
@@ -167,7 +167,7 @@ class Case(Generic[T, M]):
     made: M = _NOTHING
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Constant:
     """A large literal: raw little-endian bytes."""
 
@@ -180,7 +180,7 @@ class Constant:
 HostValue: TypeAlias = int | str | Constant | tuple["HostValue", ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HostCall:
     """Call a Python function that reads `operands` and fills `results`, whole. `number` counts the calls from 0.
 
@@ -197,7 +197,7 @@ class HostCall:
     place: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GridLaunch(Generic[S]):
     """Run a kernel on a grid of `blocks` blocks of `threads` threads (skipped if `blocks` is 0).
 
@@ -218,7 +218,7 @@ class GridLaunch(Generic[S]):
     pipelined: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BatchLoop(Generic[S]):
     """A loop around a library product: strides are in elements, 0 where an operand does not vary."""
 
@@ -228,7 +228,7 @@ class BatchLoop(Generic[S]):
     c_stride: S
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Product(Generic[S]):
     """`C = A @ B` by cuBLAS (`cublasGemmStridedBatchedEx`), row-major, per point of `batch`.
 
@@ -256,7 +256,7 @@ class Product(Generic[S]):
     compute: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fill:
     """Set every byte of a buffer."""
 
@@ -267,7 +267,7 @@ class Fill:
 Command: TypeAlias = GridLaunch[S] | Product[S] | Fill | Copy
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Guard(Generic[S]):
     """A condition on sizes: `lhs relation rhs`."""
 
@@ -276,7 +276,7 @@ class Guard(Generic[S]):
     rhs: S
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Variant(Generic[S]):
     """One way to compute a group: legal if all guards hold and, if `aligned`, all its arguments start at 16 bytes."""
 
@@ -286,7 +286,7 @@ class Variant(Generic[S]):
     commands: tuple[Command[S], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Choice(Generic[S]):
     """Run the commands of the cheapest legal variant. `number` counts the choices of a program from 0."""
 

@@ -7,18 +7,18 @@ function where that is the same, written out where that is short, else SciPy's w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.records import record
 
 Arrays: TypeAlias = tuple[NDArray[Any], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Routine:
     """A routine, by LAPACK's name for real numbers, and its arguments other than arrays.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +20,7 @@ from shlo_disc.program_file.archive import Archive, ProgramFileError, map_file
 from shlo_disc.program_file.contents import with_constants
 from shlo_disc.program_file.manifest import MANIFEST, BoundEntry, CodeEntry, Manifest, read_manifest
 from shlo_disc.program_file.tensors import read_tensors
+from shlo_disc.records import record
 from shlo_disc.runtime.binding import SavedBinding
 from shlo_disc.runtime.building.machines import MACHINES, TargetMachine, best_machine
 from shlo_disc.runtime.interop import dtype_of
@@ -89,7 +90,7 @@ def _is_ours(found: os.stat_result) -> bool:
     return found.st_uid in (os.geteuid(), 0) and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _ProgramFile:
     """A file, what its manifest says, and the options of calls."""
 

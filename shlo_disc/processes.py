@@ -8,13 +8,14 @@ import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from shlo_disc.records import record
 
 _LINES, _COLUMNS = 40, 400  # of a program's output, in errors
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Finished:
     """A program that ended: its exit status (or minus the number of a signal), and all that it wrote."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from shlo_disc.records import record
 from shlo_disc.size_expr import SizeExpr
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FactText:
     """Something that holds for every call, and why.
 
@@ -32,7 +32,7 @@ class FactText:
         return f"{self.text}, because {self.reason} at {self.place}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ShapeText:
     """The shape of one value of the program, and its derivation; `all_facts` expands it to facts.
 
@@ -55,7 +55,7 @@ class ShapeText:
         return f"{self.value} dim {axis}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpText:
     """One op of a group: what it is called, what it computes, its line of the StableHLO text, and the user's line.
 
@@ -69,7 +69,7 @@ class OpText:
     inlined: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DecisionText:
     """One reason that merged values into a group, or kept them out of it."""
 
@@ -78,7 +78,7 @@ class DecisionText:
     values: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GroupText:
     """A group that became one launch, a loop or a branch.
 
@@ -101,7 +101,7 @@ class GroupText:
     decisions: tuple[DecisionText, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SizesText:
     """The sizes that a caller chooses; all others are formulas of their names.
 
@@ -115,7 +115,7 @@ class SizesText:
     auxiliary: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BufferText:
     """A buffer of the arena: its tensor, where it starts and how many bytes it has, in the user's sizes."""
 
@@ -125,7 +125,7 @@ class BufferText:
     size: SizeExpr
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReportModel:
     """Data for reports on a compiled program, beyond those in the artifact itself.
 

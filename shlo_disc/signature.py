@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from shlo_disc.records import record
 from shlo_disc.size_expr import SizeExpr
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Argument:
     """One array the program takes. `shape` has an int per static dim and the name of a raw symbol per dynamic one."""
 
@@ -16,7 +15,7 @@ class Argument:
     shape: tuple[int | str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Result:
     """One array the program returns."""
 
@@ -24,7 +23,7 @@ class Result:
     shape: tuple[SizeExpr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UnbackedSize:
     """An element (row-major) of an integer argument whose value decides sizes."""
 
@@ -32,7 +31,7 @@ class UnbackedSize:
     element: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Donation:
     """An argument whose memory a call overwrites, and the result that it holds in the end, if any."""
 
@@ -40,7 +39,7 @@ class Donation:
     result: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CheckText:
     """A check of sizes. `message` may hold placeholders `{0}` … for `values`; `where` is the demanding line."""
 
@@ -52,7 +51,7 @@ class CheckText:
     where: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SizeLimit:
     """The product of `dims` (those of size 0 left out) and `unit` has to be at most 2**63 - 1.
 

@@ -6,10 +6,10 @@ Another target is added by `register_target(Target(...))`. See docs/how-to/add-a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from shlo_disc.host.code_generator import CodeGenerator
 from shlo_disc.options import CompileOptions
+from shlo_disc.records import record
 from shlo_disc.runtime.backend import Backend
 from shlo_disc.runtime.building.machines import TargetMachine
 from shlo_disc.runtime.cpu.backend import CpuBackend, known_scheduling
@@ -27,7 +27,7 @@ def _as_here(_machine: TargetMachine, here: Scheduling) -> Scheduling:
     return here
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Target:
     """A kind of device: how code is generated for it, and how that runs.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 from shlo_disc.artifact import Artifact
@@ -17,6 +17,7 @@ from shlo_disc.host_ir import Selection
 from shlo_disc.options import CompileOptions
 from shlo_disc.pipeline import compile_program, read_source
 from shlo_disc.progress import Bar
+from shlo_disc.records import record
 from shlo_disc.runtime.building.build import Builder
 from shlo_disc.runtime.building.cache import open_cache
 from shlo_disc.runtime.building.machines import cpu_title
@@ -93,7 +94,7 @@ def _measure_costs(builder: Builder, options: CompileOptions, bar: Bar) -> CostT
     return costs
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Product:
     """A product of a program of which one size varies: its name, micro-kernels, and sizes by that count."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from shlo_disc.analysis.formula import Formulas, Producers
 from shlo_disc.dynamic_ops.indexing import linear
@@ -28,6 +27,7 @@ from shlo_disc.expr.scalar import (
     Select,
     Unary,
 )
+from shlo_disc.records import record
 
 VIEWS, LEAVES = ops_with(Trait.VIEW), ops_with(Trait.LEAF)
 
@@ -84,7 +84,7 @@ def children(node: Node) -> Sequence[Node]:
             return ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Access:
     """A read of `tensor[index]`."""
 
@@ -97,7 +97,7 @@ def tensor_loads(root: Scalar) -> tuple[Access, ...]:
     return tuple(Access(n.source, n.index) for n in loads(root) if isinstance(n.source, Tensor))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AffineView:
     """A strided view: `tensor[index]` is `base` at the flat offset `offset + sum of strides[k] * index[k]`."""
 

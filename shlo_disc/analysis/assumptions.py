@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from shlo_disc.diagnostics import Span
 from shlo_disc.dynamic_ops.program import Relation
 from shlo_disc.expr.dim import Dim, Sym
 from shlo_disc.expr.facts import Facts, Truth
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Assumption:
     """A relation between sizes, recorded so that it can be assumed again under other symbol names."""
 
@@ -58,7 +57,7 @@ class Assumption:
         return Assumption(self.relation, lhs, rhs, self.reason, self.span)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Definition:
     """A user-defined symbol that stands for a dim of raw sizes."""
 
@@ -74,7 +73,7 @@ class Definition:
         return Definition(self.symbol, self.dim.substitute(names))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Name:
     """A compiler-made symbol for a large dim of raw sizes and of earlier names."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from shlo_disc.diagnostics import ShapeError, Span
 from shlo_disc.dynamic_ops.contract import ConvAttrs
@@ -13,13 +12,14 @@ from shlo_disc.dynamic_ops.program import Body, Op, Program, Shape, Tensor
 from shlo_disc.dynamic_ops.reduce import ReduceWindowAttrs
 from shlo_disc.expr.dim import ZERO, Dim, const, maximum
 from shlo_disc.expr.magnitude import LARGEST, Magnitude, Magnitudes, least, multiply
+from shlo_disc.records import record
 
 # Least bytes that an element counts as. So no tensor has more than 2**61 elements, and indices that ops shift and scale
 # on the way still fit.
 _NARROWEST = 4
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Limit:
     """The product of `dims` (those of size 0 left out) and `unit` has to be at most 2**63 - 1.
 

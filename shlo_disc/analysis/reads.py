@@ -22,9 +22,10 @@ from shlo_disc.expr.dim import Dim, Sym, const, of
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import FoldResult, Index, Scalar, as_scalar
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Space:
     """The iteration space of an op; `index` is a generic point of it."""
 
@@ -34,7 +35,7 @@ class Space:
     formulas: Formulas  # inline free ops
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Reads:
     """The reads at one point of `space`; `loops` are the extents of loops inside the element.
 

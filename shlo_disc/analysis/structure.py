@@ -15,11 +15,12 @@ from shlo_disc.analysis.access import AffineView, affine_view, is_free
 from shlo_disc.analysis.formula import Producers
 from shlo_disc.dynamic_ops.program import Op, Tensor
 from shlo_disc.expr.facts import Facts
+from shlo_disc.records import record
 
 Leaves: TypeAlias = tuple[Tensor, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Structure:
     """The number of a structure, and the leaves: with equal numbers, at most the leaves differ."""
 

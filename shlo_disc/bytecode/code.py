@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from shlo_disc.bytecode.instructions import Instruction, Kind, RelationCode, SizeCode, StepCode, instructions
+from shlo_disc.records import record
 from shlo_disc.size_expr import quotient, remainder
 
 KINDS = ("argument", "result", "constant", "arena", "packed", "null")  # of slots, by their numbers in the code
@@ -21,7 +21,7 @@ _FUNCTIONS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HostCode:
     """The host program of an artifact.
 

@@ -6,11 +6,11 @@ What an operand is follows from the opcode alone (`FORMATS`): encoding, decoding
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal, TypeAlias
 
 from shlo_disc.codec import DamagedError
+from shlo_disc.records import record
 
 # `slot?` may be -1: none. `target` is the position of an instruction. A name with `*`: a count, then so many operands.
 Kind: TypeAlias = Literal["kernel", "register", "slot", "slot?", "number", "target"]
@@ -82,7 +82,7 @@ FORMATS: Mapping[StepCode, tuple[Field, ...]] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Instruction:
     """An instruction at a position, with its operands by name: numbers, and tuples of them for names with `*`."""
 

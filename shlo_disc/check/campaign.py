@@ -25,6 +25,7 @@ from shlo_disc.check.sampling import DISTRIBUTIONS
 from shlo_disc.check.session import TOGETHER, CheckPlan, CheckReport, Finding, check_random, save
 from shlo_disc.check.worker import IDLE, PATIENT, Worker
 from shlo_disc.diagnostics import InternalError, ShloDiscError, ToolchainError
+from shlo_disc.records import record
 from shlo_disc.targets import target_named
 
 _Task: TypeAlias = tuple[int, int | None]  # a seed, and how many programs to make at most
@@ -40,7 +41,7 @@ _OF_JAX = ("normal", "small", "normal", "special")  # inputs; derivatives at wid
 _LARGEST_ELSEWHERE = 9
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Settings:
     """The settings of a campaign. `ways`: those that are compared with the reference; None: those of each seed."""
 
@@ -59,7 +60,7 @@ class Settings:
     keeps_going: bool = False  # after a failure
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Examined:
     """The outcome of one module."""
 
@@ -89,7 +90,7 @@ class Examined:
         return f"python -m shlo_disc fuzz --seed {self.seed} --count {self.programs}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Summary:
     """The outcome of all modules."""
 
@@ -198,7 +199,7 @@ def _record(log: Path | None, one: Examined, at: float) -> None:
             file.write(json.dumps(row) + "\n")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Job:
     """Checks modules, one after the other."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import count
 from typing import Any, TypeAlias
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from shlo_disc.ir.attributes import DenseAttr, FunctionType, SymbolAttr, TensorType
 from shlo_disc.ir.core import Block, Function, Module, Op, Region, Value
+from shlo_disc.records import record
 
 Array: TypeAlias = NDArray[Any]
 
@@ -19,7 +20,7 @@ _CALLS: Mapping[str, str] = {"func.call": "callee", "stablehlo.composite": "deco
 _MOST_INLINED = 10_000  # ops copied at most: inlining a recursive function would not end
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class CheckedCall:
     """A module and the arrays that its `@main` is called with."""
 
@@ -45,7 +46,7 @@ class CheckedCall:
         return sum(not op.name.endswith(".return") for op in self.module.walk())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Change:
     """An edit of a case; ops that become dead are removed, too.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from shlo_disc.check.significands import has_infinities, units
 from shlo_disc.functions.numpy_math import wide
+from shlo_disc.records import record
 
 Array: TypeAlias = NDArray[Any]
 # Samples of one result: takes its number and the numbers of the runs, each of which rounds differently.
@@ -31,7 +31,7 @@ _OFTEN = 1 / 16  # of the runs have a value where no other run has it: that much
 _CHAOTIC = 3  # distinct integers in legal runs, as from the last bits of a float: then they are not compared
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tolerance:
     """The allowed error of floats: the derived one times `scale`, plus `absolute`."""
 
@@ -39,7 +39,7 @@ class Tolerance:
     absolute: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Difference:
     """A difference in one result, described by its worst element."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
@@ -15,6 +15,7 @@ from shlo_disc.ir.core import Module
 from shlo_disc.options import CompileOptions, Hints
 from shlo_disc.parse.printer import print_module
 from shlo_disc.pipeline import Request, Stopwatch, compile_module
+from shlo_disc.records import record
 from shlo_disc.runtime.cpu.build import build
 from shlo_disc.runtime.cpu.executable import CpuExecutable
 from shlo_disc.runtime.partitions import PartitionedExecutable, Runnable, load
@@ -28,7 +29,7 @@ _KEPT = 16
 _MOST_THREADS = max(POOLS.values())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BuildConfig:
     """The target and the options of a compilation. `donates`: a call may overwrite all arguments."""
 

@@ -7,7 +7,6 @@ Python runs a region once for each of many positions, each of these runs takes a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from shlo_disc.analysis.sizes import Point
 from shlo_disc.dynamic_ops import control, linear_algebra
@@ -18,6 +17,7 @@ from shlo_disc.dynamic_ops.program import Body, Op, Program
 from shlo_disc.dynamic_ops.reduce import ReduceAttrs, ReduceWindowAttrs
 from shlo_disc.dynamic_ops.registry import ops_with
 from shlo_disc.expr.dim import ONE, Dim, product
+from shlo_disc.records import record
 
 LOOPS = (control.WHILE, control.OUTLINED_WHILE)
 OF_MATRICES = frozenset(one.name for one in linear_algebra.OPS)
@@ -40,7 +40,7 @@ _FUNCTIONS = {
 _EXACT = ops_with(Trait.EXACT)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cost:
     """A part of the cost of a call: `nanoseconds` for each of as many units as `dim` says."""
 

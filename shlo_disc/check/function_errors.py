@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.records import record
 
 Implementation: TypeAlias = Literal["compiled", "interpreter", "xla"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Errors:
     """The largest errors of a function in each implementation."""
 

@@ -14,6 +14,7 @@ from shlo_disc.check.rounding import NAN_SIGNS
 from shlo_disc.check.running import Stop, Ways
 from shlo_disc.ir.attributes import StringAttr, SymbolAttr
 from shlo_disc.ir.core import Module, Op, Value
+from shlo_disc.records import record
 
 # Decompositions that are not unique: values have any order. (Legal runs vary the signs of vectors.)
 _AMBIGUOUS = ("geev", "gees")
@@ -27,7 +28,7 @@ _AS_COMPUTED = Tolerance()
 _ENOUGH = 128  # legal runs after which a difference is reported, even if more would take too long
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Failure:
     """One way differs from another, or stops.
 
@@ -57,7 +58,7 @@ def _type_of(stop: Stop) -> str:
     return stop.first_line.partition(":")[0] if stop.kind == "error" else ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Verdict:
     """The outcome of one call. `kind`: all agree, one fails, all refuse these sizes, or nothing could be compared."""
 
@@ -99,7 +100,7 @@ class _LegalRuns:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Judge:
     """Runs cases in several ways, and compares `others` with the reference.
 

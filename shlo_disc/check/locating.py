@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,13 @@ from shlo_disc.dynamic_ops.reference import Watch, interpret
 from shlo_disc.host_ir import Copy, Launch, Slot, Step
 from shlo_disc.ir.core import Module
 from shlo_disc.passes import PASSES
+from shlo_disc.records import record
 
 Array = NDArray[Any]
 _RUNS = 32
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WrongValue:
     """The first wrong value in memory: the kernel that wrote it, its op, and its place in the program."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from shlo_disc.ir.attributes import (
     Type,
 )
 from shlo_disc.ir.core import Block, Function, Op, Region, Value
+from shlo_disc.records import record
 
 _SHRUNK_LITERAL = 1 << 16  # bytes: larger literals are not cropped
 
@@ -113,7 +114,7 @@ def _smaller_fixed_sizes(case: CheckedCall) -> Iterator[CheckedCall]:
                 yield CheckedCall(case.module.with_function(function), cropped(case.inputs, wanted))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Renamed:
     """Static sizes, and their replacements."""
 

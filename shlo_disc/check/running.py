@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -27,6 +27,7 @@ from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module
 from shlo_disc.passes.dce import eliminate_dead_ops
 from shlo_disc.passes.partition_scheduling import inputs_of
+from shlo_disc.records import record
 from shlo_disc.target_names import HOST
 from shlo_disc.targets import target_named
 
@@ -36,7 +37,7 @@ _KEPT = 24  # programs that are kept ready to run
 _SIZES_KEPT = 4
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stop:
     """Why there are no results.
 

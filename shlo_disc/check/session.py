@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -30,6 +30,7 @@ from shlo_disc.ir.core import Module
 from shlo_disc.ir.dtypes import numpy_dtype
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module
+from shlo_disc.records import record
 from shlo_disc.target_names import HOST
 from shlo_disc.verify.ops import verify
 
@@ -38,7 +39,7 @@ TOGETHER = 10  # random programs in one module
 Progress: TypeAlias = Callable[[str, int, int], None]  # what is done, how far, of how much (0: unknown)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CheckPlan:
     """What to try: named sizes, or `random` points; inputs drawn from these distributions, or given."""
 
@@ -54,7 +55,7 @@ class CheckPlan:
     xla_calls: int | None = None  # calls that XLA, which compiles for each, runs as well; None: all
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Trial:
     """One call."""
 
@@ -63,7 +64,7 @@ class Trial:
     case: CheckedCall
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Finding:
     """A failing call, its first wrong value, and the smallest program that fails alike."""
 
@@ -90,7 +91,7 @@ class Finding:
         return "\n".join(lines) + "\n"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CheckReport:
     """The outcome of all calls: how many agreed, were refused by all, could not be compared; the first failure."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -23,6 +23,7 @@ from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.ir.attributes import DenseAttr, TensorType
 from shlo_disc.ir.core import Op, Value
 from shlo_disc.parse.printer import print_module
+from shlo_disc.records import record
 from shlo_disc.verify.ops import verify
 
 Progress: TypeAlias = Callable[[CheckedCall, int], None]  # the smallest case so far, and how many were tried
@@ -31,7 +32,7 @@ Progress: TypeAlias = Callable[[CheckedCall, int], None]  # the smallest case so
 _FEW = 8  # remaining values that are tried one by one, not by bisection
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Shrunk:
     """The smallest failing case found, its failure, and how many were tried; `complete` if nothing was left to try."""
 

@@ -7,7 +7,6 @@ import pkgutil
 import re
 from bisect import bisect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 from types import ModuleType
@@ -20,6 +19,7 @@ from shlo_disc.dynamic_ops.contract import ConvAttrs, DotAttrs
 from shlo_disc.dynamic_ops.program import Op, Program
 from shlo_disc.expr.dim import Dim, Sym, const, of, product
 from shlo_disc.expr.facts import Facts
+from shlo_disc.records import record
 
 _PLACES: tuple[ModuleType, ...] = (lower_cpu, kernels, fusion, emit, host, schedules)
 _CONSTANT = re.compile(r"constexpr (?:int|int64_t) ([^;]*);")
@@ -100,7 +100,7 @@ def _within(facts: Facts, symbol: Sym, value: int) -> int:
     return max(low or 0, value if high is None else min(value, high))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Limit:
     """A size or a cost of a call as a formula of sizes, and its limit."""
 
@@ -136,7 +136,7 @@ def _work(op: Op[object], most: int) -> _Limit:
             return _Limit(result, most)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Affordable:
     """What one call may cost: `limits` of single values, and `seconds` for the sum of the `costs`."""
 

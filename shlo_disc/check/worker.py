@@ -13,7 +13,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, Literal, TypeVar, assert_never, cast
@@ -27,6 +26,7 @@ from shlo_disc.host_ir import Constant
 from shlo_disc.ir.core import Module
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.parse.printer import print_module
+from shlo_disc.records import record
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.memory import POOL
 
@@ -44,7 +44,7 @@ _TELLING = 2.0  # seconds that it has for it
 _FRAME = re.compile(r'  File ".*/(?P<file>shlo_disc/[^"]+)", line (?P<line>\d+) in (?P<function>.+)')
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Start:
     """The first message to the process: its configuration."""
 
@@ -52,7 +52,7 @@ class _Start:
     fast_xla: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Request:
     """A call of a method of `InProcess`. `first` and `last`: the half-open range of run numbers."""
 
@@ -65,7 +65,7 @@ class _Request:
     last: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Answer:
     """The result of a request."""
 
@@ -74,7 +74,7 @@ class _Answer:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Interrupted:
     """What a process did when it was stopped."""
 

@@ -6,16 +6,16 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from shlo_disc.cli.output import give, say
 from shlo_disc.cli.programs import Programs
 from shlo_disc.cli.support import Support, find_support
 from shlo_disc.ir.core import Module
+from shlo_disc.records import record
 from shlo_disc.target_names import target_names
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpsReport:
     """A module, and its support on each target."""
 
@@ -24,7 +24,7 @@ class OpsReport:
     support: Mapping[str, Support]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Row:
     """One op: how often it is used, how many of these uses run on each target, and why not all do."""
 

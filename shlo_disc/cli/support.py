@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from shlo_disc.diagnostics import CompileError
 from shlo_disc.ir.attributes import (
@@ -23,10 +22,11 @@ from shlo_disc.ir.spelling import spell_type
 from shlo_disc.ir.verify import TERMINATORS
 from shlo_disc.legalize.legalize import missing_rule
 from shlo_disc.pipeline import Request, Stopwatch, compile_module
+from shlo_disc.records import record
 from shlo_disc.targets import target_named
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Support:
     """Whether one target compiles a program, or the error with which it refuses that."""
 

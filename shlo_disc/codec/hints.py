@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from itertools import product
 from math import isfinite
@@ -26,6 +26,7 @@ from typing import (
 
 from shlo_disc.codec.sizes import decode_size, encode_size
 from shlo_disc.codec.streams import DamagedError, Sink, StreamTables, class_of, damaged, has_64_bits, unsuitable
+from shlo_disc.records import record
 from shlo_disc.size_expr import SizeOp
 
 _T = TypeVar("_T")
@@ -37,7 +38,7 @@ _Encode: TypeAlias = Callable[[Any, Sink], Any]  # from a value to what JSON wri
 _Decode: TypeAlias = Callable[[Any, StreamTables], Any]  # from what JSON has read to a value
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Codec:
     """The encoder and decoder of a type.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shlo_disc.dialects.checks import refuse_type, spell_element
 from shlo_disc.dialects.record import Check
@@ -10,9 +10,10 @@ from shlo_disc.dialects.types import Shape, Tensor, product, sizes_agree, spell_
 from shlo_disc.dialects.view import OpView, Refusal
 from shlo_disc.ir.attributes import QuantizedElement, QuantizedTensorType
 from shlo_disc.ir.spelling import spell_type
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Axis:
     """Where the elements of a tensor are quantized per axis: that axis, and how."""
 

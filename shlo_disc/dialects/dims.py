@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from shlo_disc.dialects.checks import refuse_below, refuse_outside, refuse_repeated, refuse_type
 from shlo_disc.dialects.record import AttributeSlot, Check
@@ -12,6 +11,7 @@ from shlo_disc.dialects.view import OpView, Refusal
 from shlo_disc.ir.attributes import DenseArrayAttr, IntegerAttr, RecordAttr
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.ir.spelling import spell_attribute
+from shlo_disc.records import record
 
 
 def list_slot(name: str, label: str, *, required: bool = True) -> AttributeSlot:
@@ -24,7 +24,7 @@ def number_slot(name: str, label: str, *, required: bool = True) -> AttributeSlo
     return AttributeSlot(name, label, (IntegerAttr,), required, dtype=DType.I64)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dims:
     """A list of integers: an attribute, or a field of an attribute that is a record."""
 

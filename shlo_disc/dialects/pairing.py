@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from shlo_disc.dialects.checks import list_fields
 from shlo_disc.dialects.dims import Dims, unique, within_rank
 from shlo_disc.dialects.record import Check
 from shlo_disc.dialects.types import Shape, sizes_agree
 from shlo_disc.dialects.view import OpView, Refusal
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pairing:
     """Four lists in an attribute that is a record."""
 

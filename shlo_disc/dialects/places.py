@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from shlo_disc.dialects.checks import list_fields
 from shlo_disc.dialects.dims import Dims, number_field, refuse_number
 from shlo_disc.dialects.record import Check
 from shlo_disc.dialects.types import Shape, sizes_agree
 from shlo_disc.dialects.view import OpView, Refusal
+from shlo_disc.records import record
 
 _INDEX_DIMENSION = "index_vector_dim"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Places:
     """The names that an op gives to tensors and to lists of their dimensions. Methods with a view are constraints."""
 

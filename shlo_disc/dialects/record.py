@@ -9,7 +9,7 @@ for the third constraint. Where the specification has none (deprecated ops, CHLO
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from shlo_disc.dialects.view import OpView, Refusal
@@ -49,6 +49,7 @@ from shlo_disc.ir.attributes import (
 )
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.ir.type_kind import TypeKind
+from shlo_disc.records import record
 
 Check: TypeAlias = Callable[[OpView], Refusal | None]
 
@@ -176,7 +177,7 @@ def _kind_of_element(element: DType | QuantizedElement) -> TypeKind:
     return TypeKind.COMPLEX if element.is_complex else TypeKind.FLOAT
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Slot:
     """An operand or a result: the kinds it takes, and its rank and element type where those are fixed.
 
@@ -193,7 +194,7 @@ class Slot:
     label: str = ""  # for an operand `I1`, `I2` … by its place unless given; results have none by default
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AttributeSlot:
     """An attribute: its class (any of several), and its default.
 
@@ -212,7 +213,7 @@ class AttributeSlot:
     enum: str = ""  # the name of its enumeration, if that is not the attribute's
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpRecord:
     """One op: what it takes and gives, the constraints it must satisfy, and its pretty form.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,9 +22,10 @@ from shlo_disc.ir.attributes import (
 )
 from shlo_disc.ir.core import Block, Module, Op, Value
 from shlo_disc.ir.dtypes import numpy_dtype
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Refusal:
     """Why an op is refused: what a constraint expects, and what there is; `at` is the value that it is about."""
 
@@ -34,7 +34,7 @@ class Refusal:
     at: Value | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpView:
     """An op whose slots have been checked."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -19,6 +18,7 @@ from shlo_disc.expr.scalar import Arg, Binary, Const, Fold, FoldResult, Index, I
 from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.functions.references.formats import rounded
 from shlo_disc.ir.dtypes import Array, DType, numpy_dtype
+from shlo_disc.records import record
 
 
 class Precision(Enum):
@@ -29,7 +29,7 @@ class Precision(Enum):
     HIGHEST = 2
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DotAttrs:
     """StableHLO's dot_general: result dims are the batch dims, then the free dims of lhs, then those of rhs."""
 
@@ -40,7 +40,7 @@ class DotAttrs:
     precision: Precision = Precision.DEFAULT
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DataDims:
     """Which dims of a convolution's input or output are which."""
 
@@ -49,7 +49,7 @@ class DataDims:
     spatial: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelDims:
     """Which dims of a convolution's kernel are which."""
 
@@ -58,7 +58,7 @@ class KernelDims:
     spatial: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConvAttrs:
     """StableHLO's convolution; all tuples have one entry per spatial dim, in the order of `spatial`."""
 

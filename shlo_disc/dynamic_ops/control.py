@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from shlo_disc.dynamic_ops.opdef import Arrays, NoAttrs, OpDef, RunBody, Template, Trait
 from shlo_disc.dynamic_ops.program import Body, Op, Program
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class OutlinedAttrs:
     """Regions as programs: the condition and the body of a loop, or branches.
 

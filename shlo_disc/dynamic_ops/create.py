@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, OpDef, Template, Trait, plain
@@ -11,23 +9,24 @@ from shlo_disc.dynamic_ops.program import Op, Shape
 from shlo_disc.expr.dim import Dim, const
 from shlo_disc.expr.scalar import Const, Convert, FromDim, Index, InRange, Scalar, Select
 from shlo_disc.ir.dtypes import DType, numpy_dtype
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConstantAttrs:
     """The literal that every element is. Literals with several values are `Program.constants`."""
 
     value: Const
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FromDimsAttrs:
     """The dims to store, which fit into the type: one for a rank-0 result, else one per element of a rank-1 result."""
 
     dims: tuple[Dim, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IotaAttrs:
     """The dim along which elements count up. `wraps`: the indices may overflow the type; then they wrap around."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,11 @@ from shlo_disc.dynamic_ops.create import concrete_shape
 from shlo_disc.dynamic_ops.opdef import Arrays, OpDef, Template, plain
 from shlo_disc.dynamic_ops.program import Op
 from shlo_disc.ir.dtypes import DType, numpy_dtype
+from shlo_disc.records import record
 from shlo_disc.target_names import HOST
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CustomCallAttrs:
     """The op's attributes. `aliases`: results that start as a copy of an operand, as (result, operand).
 

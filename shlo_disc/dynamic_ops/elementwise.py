@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -34,9 +33,10 @@ from shlo_disc.functions.references.formats import rounded
 from shlo_disc.functions.references.reference import maximum, minimum
 from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CompareAttrs:
     """`total`: floats are compared in IEEE total order."""
 
@@ -44,7 +44,7 @@ class CompareAttrs:
     total: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReducePrecisionAttrs:
     exponent_bits: int
     mantissa_bits: int

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -13,6 +12,7 @@ from shlo_disc.dynamic_ops.create import concrete_shape
 from shlo_disc.dynamic_ops.opdef import Arrays, OpDef, Template, plain
 from shlo_disc.dynamic_ops.program import Op
 from shlo_disc.ir.dtypes import numpy_dtype
+from shlo_disc.records import record
 
 
 class Transform(Enum):
@@ -24,7 +24,7 @@ class Transform(Enum):
     IRFFT = "IRFFT"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FftAttrs:
     """Transforms the last `rank` dims; their lengths are those of the side whose last dim is not halved."""
 

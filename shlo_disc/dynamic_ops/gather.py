@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from shlo_disc.dynamic_ops.create import concrete_shape
@@ -12,9 +10,10 @@ from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, OpDef, Template, T
 from shlo_disc.dynamic_ops.program import Op
 from shlo_disc.expr.dim import Dim, const
 from shlo_disc.expr.scalar import Index, Scalar
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GatherAttrs:
     """The dimension numbers of StableHLO's gather. Operands: the tensor, the start indices."""
 

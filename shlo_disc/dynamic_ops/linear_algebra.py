@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,16 +11,17 @@ from shlo_disc.dynamic_ops.opdef import Arrays, NoAttrs, OpDef, Template, Trait,
 from shlo_disc.dynamic_ops.program import Op
 from shlo_disc.ir.dtypes import numpy_dtype
 from shlo_disc.linear_algebra import Routine
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LapackAttrs:
     """The routine's one-letter arguments in LAPACK's order: `LUNN` are side, uplo, trans and diag of trsm."""
 
     options: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HessenbergAttrs:
     """The rows and columns from `low` to `high`, counted from 1, are reduced; the others are triangular already."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from shlo_disc.dynamic_ops.create import concrete_shape
@@ -12,9 +10,10 @@ from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, Te
 from shlo_disc.dynamic_ops.program import Op
 from shlo_disc.expr.dim import Dim, minimum
 from shlo_disc.expr.scalar import Index, InRange, Scalar, Select
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BroadcastAttrs:
     """For each operand dim: the result dim it goes to, and whether its size 1 is expanded there.
 
@@ -25,24 +24,24 @@ class BroadcastAttrs:
     expand: tuple[bool | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TransposeAttrs:
     """Result dim k is operand dim `permutation[k]`."""
 
     permutation: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReverseAttrs:
     dims: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConcatenateAttrs:
     dim: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PadAttrs:
     """Padding before the first element (may be negative), and between elements; the result's shape gives the rest."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Generic, Protocol, TypeAlias, TypeGuard, TypeVar
 
@@ -13,6 +12,7 @@ from shlo_disc.diagnostics import Span
 from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
 from shlo_disc.expr.dim import Sym
 from shlo_disc.expr.scalar import Index, Scalar
+from shlo_disc.records import record
 
 A = TypeVar("A")
 Arrays: TypeAlias = tuple[NDArray[Any], ...]
@@ -63,12 +63,12 @@ class ElementQuery(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NoAttrs:
     """The attributes of an op that has none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class OpDef(Generic[A]):
     """One op, declared once. The facets are redundant; tests compare them with each other.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,10 @@ from shlo_disc.dynamic_ops.introsort import introsorted
 from shlo_disc.dynamic_ops.opdef import Arrays, OpDef, RunBody, Template, Trait
 from shlo_disc.dynamic_ops.program import Body, Op
 from shlo_disc.expr.dim import Dim
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SortAttrs:
     """The body computes whether the first element of each pair of arguments goes strictly before the second.
 
@@ -29,7 +29,7 @@ class SortAttrs:
     keep: Dim | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScatterAttrs:
     """The dimension numbers of StableHLO's scatter. Operands: tensors, the indices, updates.
 
@@ -47,7 +47,7 @@ class ScatterAttrs:
     clamps: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SelectAndScatterAttrs:
     """Operands: tensor, source, initial value; bodies: select (keep the first?), scatter (present, update)."""
 

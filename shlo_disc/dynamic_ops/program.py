@@ -7,7 +7,7 @@ calls and composites are inlined, and shape arithmetic is folded into the Dims.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Generic, TypeAlias, TypeVar
 
@@ -20,12 +20,13 @@ from shlo_disc.expr.dim import Dim, Sym
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import NO_BOUNDS, Bounds
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.records import record
 
 A_co = TypeVar("A_co", covariant=True)
 Shape: TypeAlias = tuple[Dim, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Tensor:
     """One SSA value: dense, row-major. Compared by identity. Integers may have `bounds`."""
 
@@ -39,7 +40,7 @@ class Tensor:
         return f"%{self.name}: {self.dtype.value}[{', '.join(map(str, self.shape))}]"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Op(Generic[A_co]):
     """One operation.
 
@@ -54,7 +55,7 @@ class Op(Generic[A_co]):
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Body:
     """A region: arguments, ops, results. Tensors of enclosing bodies may be used."""
 
@@ -96,7 +97,7 @@ class Relation(Enum):
                 return Relation.GT
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Check:
     """A demand on sizes that is tested at every call: before anything runs, or when its late sizes become known.
 
@@ -136,7 +137,7 @@ class Check:
                 return lhs < rhs
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RawDim:
     """A symbol that is the size of dimension `axis` of argument number `argument`."""
 
@@ -145,7 +146,7 @@ class RawDim:
     axis: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UnbackedDim:
     """A symbol that is an element (row-major) of the integer argument number `argument`: a size that data decides."""
 
@@ -154,7 +155,7 @@ class UnbackedDim:
     element: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LateUnbackedDim:
     """A symbol that is an element of an integer that the program computes: result number `result` of its body.
 
@@ -167,7 +168,7 @@ class LateUnbackedDim:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Parameter:
     """One argument of the program: the tensor (canonical shape), and its shape in raw sizes.
 
@@ -179,7 +180,7 @@ class Parameter:
     is_marked_donated: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Whole:
     """The program that partitions are parts of, and points: assignments of sizes, searched once for all partitions.
 
@@ -190,7 +191,7 @@ class Whole:
     points: dict[str, tuple[Mapping[Sym, int], ...]] = field(default_factory=dict[str, tuple[Mapping[Sym, int], ...]])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Program:
     """A whole program, or a partition of one (`within`).
 

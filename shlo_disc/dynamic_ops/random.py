@@ -7,7 +7,6 @@ easy as 1, 2, 3" (SC 2011). StableHLO leaves open which words of which block an 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import reduce
 from typing import Any
@@ -24,6 +23,7 @@ from shlo_disc.expr.scalar import Binary, Compare, Const, Convert, FromDim, Inde
 from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.functions.direction import Direction
 from shlo_disc.ir.dtypes import DType, numpy_dtype
+from shlo_disc.records import record
 
 U32, U64 = DType.UI32, DType.UI64
 
@@ -35,7 +35,7 @@ class RngAlgorithm(Enum):
     PHILOX = "PHILOX"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RngBitsAttrs:
     """Operand: the state (a key, then a counter); the result is unsigned.
 
@@ -46,7 +46,7 @@ class RngBitsAttrs:
     split: Dim
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RngStateAttrs:
     """The increment of a state's counter (all of its words but the first): the number of blocks that were used."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -20,16 +19,17 @@ from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.functions.references.formats import rounded, widened
 from shlo_disc.functions.references.reference import maximum, minimum, reduced
 from shlo_disc.ir.dtypes import Array
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReduceAttrs:
     """The reduced dims. Operands: tensors, then their rank-0 initial values. Body arguments: carries, elements."""
 
     dims: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReduceWindowAttrs:
     """One entry per dim; operands as for reduce.
 
@@ -100,7 +100,7 @@ def _reduce(op: Op[ReduceAttrs], ask: ElementQuery, k: int, index: Index) -> Sca
     return FoldResult(_fold(op, ask, extents, where), k)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Monoid:
     """NumPy functions that combine two arrays, and that reduce one along dims."""
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from shlo_disc.expr.dim import Dim
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Step:
     """A dim that may overflow `dtype`, the integer type in which `op` computes it: then the value wraps around."""
 
@@ -19,7 +20,7 @@ class Step:
     op: ir.Op
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KnownElements:
     """A small integer (or i1: 0 and 1) value of which every element is known as a dim; row-major.
 
@@ -54,7 +55,7 @@ class KnownElements:
         return replace(self, made=Computed(op, tuple(operands)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Computed:
     """An op of size arithmetic. `read`: the name of the tensor and the axis whose size it reads."""
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from shlo_disc.dynamic_ops.create import concrete_shape
 from shlo_disc.dynamic_ops.indexing import as_dim, clamped, in_range, select_all
 from shlo_disc.dynamic_ops.opdef import Arrays, ElementQuery, NoAttrs, OpDef, Template, Trait, plain
 from shlo_disc.dynamic_ops.program import Op, Shape, Tensor
 from shlo_disc.expr.dim import Dim
 from shlo_disc.expr.scalar import Index, Scalar
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SliceAttrs:
     """First index and step in each dim; the result's shape gives the count."""
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias
 
 from shlo_disc.expr.dim import Atom, Dim, Product, Sym, of
 from shlo_disc.expr.intervals import Interval
 from shlo_disc.expr.layered import Layered
+from shlo_disc.records import record
 
 Use: TypeAlias = tuple[str, Atom | int]  # which field of the assumptions, and the key there
 Uses: TypeAlias = "tuple[Use, Uses] | None"  # the latest first
 MOST_ENDS = 8  # dims known to be nonnegative that a proof considers: so many of the first ones, and of the last ones
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Assumptions:
     """Assumptions; every `with_...` returns new ones, at a cost that hardly grows with their number.
 

@@ -6,7 +6,6 @@ Integers wrap around: a bound of a sum holds only if the sum cannot overflow its
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from shlo_disc.expr.dim import ONE, ZERO, Dim, const, maximum, minimum
@@ -30,6 +29,7 @@ from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.functions.direction import Direction
 from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.records import record
 
 Known: TypeAlias = tuple[Dim, Dim]
 
@@ -135,7 +135,7 @@ def _may_wrap(x: Scalar) -> bool:
             return False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Assuming:
     """Knowledge on one side of a selection, where the condition holds (or does not)."""
 

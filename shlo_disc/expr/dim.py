@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from math import gcd
 from typing import TypeAlias, assert_never
@@ -18,10 +18,11 @@ from typing import TypeAlias, assert_never
 from shlo_disc import size_expr
 from shlo_disc.expr import polynomial
 from shlo_disc.expr.node import Node, spelled
+from shlo_disc.records import record
 from shlo_disc.size_expr import SizeExpr, SizeOp
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class _Ordered(Node):
     """An atom; `order` is a sort key that is the same in every run (hashes are not) and short despite sharing."""
 
@@ -38,7 +39,7 @@ class _Ordered(Node):
         return str(self)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@record(eq=False, repr=False)
 class Sym(_Ordered):
     """A symbol: a size, or the index variable of a loop. Equal by name."""
 
@@ -59,7 +60,7 @@ def _symbol_order(name: str) -> str:
     return re.sub(r"\d+", lambda number: number[0].zfill(6), name)  # s2 before s10
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@record(eq=False, repr=False)
 class FloorDiv(_Ordered):
     """The quotient rounded down. Build it with `//`, which simplifies."""
 
@@ -73,7 +74,7 @@ class FloorDiv(_Ordered):
         return f"{_operand(self.numerator)} // {_operand(self.denominator)}"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@record(eq=False, repr=False)
 class Mod(_Ordered):
     """The remainder of the quotient rounded down. Build it with `%`, which simplifies."""
 
@@ -87,7 +88,7 @@ class Mod(_Ordered):
         return f"{_operand(self.numerator)} % {_operand(self.denominator)}"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@record(eq=False, repr=False)
 class Min(_Ordered):
     """The least of two or more dims. Build it with `minimum`, which simplifies."""
 
@@ -100,7 +101,7 @@ class Min(_Ordered):
         return f"min({', '.join(map(str, self.members))})"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@record(eq=False, repr=False)
 class Max(_Ordered):
     """The greatest of two or more dims. Build it with `maximum`, which simplifies."""
 
@@ -113,7 +114,7 @@ class Max(_Ordered):
         return f"max({', '.join(map(str, self.members))})"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@record(eq=False, repr=False)
 class Data(_Ordered):
     """An integer that is read from a tensor: a scalar of `expr.scalar` of an integer type."""
 
@@ -131,7 +132,7 @@ Product: TypeAlias = tuple[Atom, ...]
 Terms: TypeAlias = tuple[tuple[Product, int], ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+@record(eq=False, repr=False)
 class Dim(Node):
     """A sum of integer-weighted products of atoms.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 from typing import Any, assert_never
 
@@ -30,11 +30,12 @@ from shlo_disc.expr.scalar import (
 )
 from shlo_disc.functions import numpy_math as np_math
 from shlo_disc.ir.dtypes import numpy_dtype
+from shlo_disc.records import record
 
 Value = NDArray[Any]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Environment:
     """The values of a scalar's leaves: sizes and indices, tensors by name, named scalars.
 

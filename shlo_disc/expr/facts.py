@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from typing import cast
 
@@ -20,6 +20,7 @@ from shlo_disc.expr.prover import Prover
 from shlo_disc.expr.readable import quotients, readable
 from shlo_disc.expr.solve import System
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.records import record
 
 LARGEST_DIM = (1 << 63) - 1
 
@@ -53,7 +54,7 @@ class Truth(Enum):
                 return Truth.UNKNOWN
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fact:
     """One assumption as text for users, with its reason and source location.
 
@@ -71,7 +72,7 @@ class Fact:
         return f"{self.text} ({self.reason}, {self.span.where()})"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class _Told:
     """A linked list of `count` facts, the last one first; extended facts share its tail without copying."""
 
@@ -87,7 +88,7 @@ class _Told:
         return found[::-1]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Facts:
     """Assumptions about dims; every `assume_...` and `with_...` returns new facts.
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from enum import Enum
 from hashlib import sha256
 from typing import cast
 
+from shlo_disc.records import record
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@record(eq=False)
 class Node:
     """An immutable expression node; equal structure compares equal.
 

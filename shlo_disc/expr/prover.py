@@ -6,7 +6,6 @@ Every proof is sound; none is complete. As in `dim`, a divisor counts as not zer
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import gcd, lcm
 from typing import assert_never
 
@@ -16,6 +15,7 @@ from shlo_disc.expr.bounds import bounds
 from shlo_disc.expr.dim import Atom, Data, Dim, FloorDiv, Max, Min, Mod, Product, Sym, const, of
 from shlo_disc.expr.intervals import UNBOUNDED, Interval, greatest, least, meet, quotient, remainder, times
 from shlo_disc.expr.scalar import Bounds, as_scalar
+from shlo_disc.records import record
 
 DEPTH = 8  # nested steps of one proof; real proofs need three or four
 WORK = (
@@ -348,7 +348,7 @@ def _composites(dim: Dim) -> list[Atom]:
     return [atom for atom in atoms if not isinstance(atom, Sym)]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _ByIntervals:
     """Judges by intervals alone, as a query within a proof must not start another proof."""
 

@@ -6,7 +6,6 @@ integers only, because floats may be NaN or infinite. Traverse with `match` and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from shlo_disc.expr.dim import Dim, Sym
@@ -15,6 +14,7 @@ from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.functions.direction import Direction
 from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.records import record
 
 Index: TypeAlias = tuple[Dim, ...]
 Bounds: TypeAlias = tuple[Dim | None, Dim | None]  # of integers, inclusive; None: the end of the type's range
@@ -51,7 +51,7 @@ class Loadable(Protocol):
     def bounds(self) -> Bounds: ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Const(Node):
     """A literal. Floats may be NaN or infinite; complex literals are Python complex."""
 
@@ -63,7 +63,7 @@ class Const(Node):
         return (repr(self.value), self.dtype)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Load(Node):
     """`source[index]`: one element from memory."""
 
@@ -75,7 +75,7 @@ class Load(Node):
         return self.source.dtype
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Arg(Node):
     """A scalar that surrounding code names: a carry of a fold, a row scalar, a region argument."""
 
@@ -83,14 +83,14 @@ class Arg(Node):
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Unary(Node):
     fn: UnaryFn
     x: Scalar
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Binary(Node):
     fn: BinaryFn
     a: Scalar
@@ -98,7 +98,7 @@ class Binary(Node):
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Compare(Node):
     """A comparison, of type i1. `total`: IEEE total order of floats (StableHLO's TOTALORDER)."""
 
@@ -112,7 +112,7 @@ class Compare(Node):
         return DType.I1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Select(Node):
     """`then` if `condition` (i1) else `other`; only the chosen side's loads need be in range."""
 
@@ -125,7 +125,7 @@ class Select(Node):
         return self.then.dtype
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Convert(Node):
     """StableHLO's convert: round to nearest even to floats, truncate to integers, `!= 0` to i1."""
 
@@ -133,7 +133,7 @@ class Convert(Node):
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Bitcast(Node):
     """Reinterpret the bits as another type of the same width."""
 
@@ -141,7 +141,7 @@ class Bitcast(Node):
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class ReducePrecision(Node):
     x: Scalar
     exponent_bits: int
@@ -152,7 +152,7 @@ class ReducePrecision(Node):
         return self.x.dtype
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class FromDim(Node):
     """The value of a dim (a size or an index) as an integer, float or complex element.
 
@@ -166,7 +166,7 @@ class FromDim(Node):
     within: DType = DType.I64
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class InRange(Node):
     """Whether `lower <= dim < upper`, as i1: a condition on indices (pad, concatenate, scatter)."""
 
@@ -179,7 +179,7 @@ class InRange(Node):
         return DType.I1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Fold(Node):
     """A sequential reduction inside one element.
 
@@ -194,7 +194,7 @@ class Fold(Node):
     update: tuple[Scalar, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class FoldResult(Node):
     """The final value of the fold's carry number `position`."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import gcd
 from typing import TypeAlias
 
@@ -28,6 +28,7 @@ from shlo_disc.expr.dim import (
 from shlo_disc.expr.layered import Layered
 from shlo_disc.expr.naming import closure, is_large
 from shlo_disc.expr.prover import Prover
+from shlo_disc.records import record
 
 MOST_PRODUCTS = 12  # rules about products; further equations are used for comparisons only
 MOST_DEFINITIONS = 24  # beyond which equations of products introduce no more quotients, which might never end
@@ -36,7 +37,7 @@ MOST_DEFINITIONS = 24  # beyond which equations of products introduce no more qu
 Solved: TypeAlias = "tuple[Sym, Solved] | None"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class System:
     """Assumptions, and the fresh symbols that were introduced to solve them.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from enum import StrEnum
 
 from shlo_disc.functions.references.reference import Reference
 from shlo_disc.ir.dtypes import Array
 from shlo_disc.ir.type_kind import TypeKind
+from shlo_disc.records import record
 
 # The kinds of elements that StableHLO's specification groups for these functions.
 BITS = TypeKind.BOOL | TypeKind.INTEGER
@@ -27,7 +28,7 @@ class Prefix(StrEnum):
     BROADCASTING = "chlo.broadcast_"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class DialectOp:
     """An op of a dialect that computes a function.
 
@@ -68,7 +69,7 @@ def broadcasting(takes: TypeKind, *, gives: TypeKind | None = None) -> DialectOp
     return DialectOp(prefix=Prefix.BROADCASTING, takes=takes, gives=gives)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Elementwise:
     """A function of the elements at one index.
 
@@ -87,7 +88,7 @@ class Elementwise:
     cost: float = 1.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class ElementFunction(Elementwise):
     """An elementwise function that is a node of element formulas.
 

@@ -8,7 +8,7 @@ as the gradient of a bias.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import heappop, heappush
 
 from shlo_disc.analysis.access import is_free
@@ -25,6 +25,7 @@ from shlo_disc.kernels.groups import Context, Decision, FusionPlan, Group, Group
 from shlo_disc.kernels.op_graph import all_operands, users_of
 from shlo_disc.kernels.softmax import GREATEST, reduction_name
 from shlo_disc.kernels.verify_kernel import read_and_written
+from shlo_disc.records import record
 
 
 def merge_backward(plan: FusionPlan, body: Body, context: Context) -> FusionPlan:
@@ -51,7 +52,7 @@ def merge_backward(plan: FusionPlan, body: Body, context: Context) -> FusionPlan
 WAITS = "no attention: one gradient needs another one"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _FoundBackward:
     """The two groups, the groups that they replace (`gone`), and what is left of these (`apart`).
 
@@ -73,7 +74,7 @@ class _FoundBackward:
         return f"attention and its backward pass: the scores are computed twice, {rest}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _ScoreRegion:
     """`tensors` depend on the scores, `ends` multiply them; `inner` groups compute them and the gradients of weights.
 

@@ -11,7 +11,6 @@ no decision: they are inlined wherever they are read. Finally, separate groups t
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
-from dataclasses import dataclass
 from functools import reduce
 
 from shlo_disc.analysis.access import LEAVES
@@ -32,6 +31,7 @@ from shlo_disc.kernels.row_spaces import without_ones
 from shlo_disc.kernels.scan import is_scan
 from shlo_disc.kernels.scatter import accumulators
 from shlo_disc.limits import LARGEST_GROUP, MOST_INDIRECTIONS, MOST_JOINED
+from shlo_disc.records import record
 
 MOST_COPIES = 16  # copies of one op's formula in a group: each place where it is read may add one
 MOST_FORMULAS = 64  # copies of all ops in a group: bounds code size and compile time
@@ -56,7 +56,7 @@ def plan_fusion(body: Body, context: Context) -> FusionPlan:
     return planner.state.plan()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Option:
     """One way to place an op: in these groups of its readers, with what it costs."""
 

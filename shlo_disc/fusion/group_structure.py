@@ -14,9 +14,10 @@ from shlo_disc.analysis.access import is_free
 from shlo_disc.analysis.formula import Producers
 from shlo_disc.dynamic_ops.program import Body, Op, Tensor
 from shlo_disc.kernels.groups import Group, GroupKind
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GroupStructure:
     """Groups with equal keys differ at most in their tensors, which correspond by position."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from shlo_disc.dynamic_ops.contract import DotAttrs
@@ -16,6 +15,7 @@ from shlo_disc.kernels.groups import Context, Group, GroupKind
 from shlo_disc.kernels.op_cost import element_cost
 from shlo_disc.kernels.op_graph import space_of
 from shlo_disc.kernels.panels import computed_operands
+from shlo_disc.records import record
 
 PANEL_ROWS = 192  # rows of A per recomputation of a panel of B, if both operands are computed
 PANEL_COLUMNS = 64  # columns of B per reread of all of A, if only B is computed
@@ -24,7 +24,7 @@ PANEL_BYTES = 1 << 19  # limit of that many rows: half of an L2 cache, because B
 READ_AGAIN = 8  # bytes that come from a cache in the time of one from memory
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PrologueMove:
     """A move of ops: the groups `before`, the `rest` of the row group without the ops, and the readers with them."""
 

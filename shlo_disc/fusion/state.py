@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import TypeAlias
 
@@ -19,12 +18,13 @@ from shlo_disc.fusion.op_nodes import OpNodes
 from shlo_disc.kernels.groups import Claim, Context, Decision, FusionPlan, Group, GroupKind
 from shlo_disc.kernels.op_cost import element_cost, is_counting
 from shlo_disc.kernels.op_graph import all_operands, row_space, space_of
+from shlo_disc.records import record
 
 Places: TypeAlias = frozenset[int]
 _OWN: Places = frozenset((0,))  # of a root: the point that a group computes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MergeRefusal:
     """Why a merge is illegal, or does not pay; `claims` as in `Decision`."""
 
@@ -32,7 +32,7 @@ class MergeRefusal:
     claims: tuple[Claim, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Record:
     op: Op[object]
     draft: GroupDraft

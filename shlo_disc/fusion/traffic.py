@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from shlo_disc.analysis.access import is_free
@@ -13,9 +12,10 @@ from shlo_disc.expr.dim import Dim, const, product
 from shlo_disc.kernels.groups import Group
 from shlo_disc.kernels.op_cost import element_cost
 from shlo_disc.kernels.op_graph import group_inputs, space_of
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Traffic:
     """Bytes read from and written to memory by one run of a group, and its work in additions."""
 

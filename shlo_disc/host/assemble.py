@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass, replace
 from itertools import count
 from typing import Any, assert_never, cast
 
@@ -34,6 +34,7 @@ from shlo_disc.host_ir import (
     Variant,
     While,
 )
+from shlo_disc.records import record
 from shlo_disc.report_model import ReportModel
 from shlo_disc.size_expr import SizeExpr
 
@@ -120,7 +121,7 @@ def _finished(planned: Any) -> Any:
             return planned
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Numbers:
     """Counters of choices and host calls, in the order of the steps."""
 

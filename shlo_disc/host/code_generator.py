@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from shlo_disc.emit.spelling import Spelling
 from shlo_disc.host.program import HostProgram, LaunchRef
 from shlo_disc.kernels.groups import Abilities, Group
 from shlo_disc.passes.rewriting import Pass
+from shlo_disc.records import record
 from shlo_disc.schedules.tables import Scheduling
 
 
@@ -44,7 +44,7 @@ def _no_deviation(_program: Program, _inputs: Sequence[NDArray[Any]]) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CodeGenerator:
     """How code for a target is generated.
 

@@ -7,7 +7,6 @@ A launch is cut into blocks of rows in the order of its tasks. A tensor of which
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from shlo_disc.dynamic_ops.indexing import linear
 from shlo_disc.expr.dim import Dim, Sym, divide, of, product
@@ -16,12 +15,13 @@ from shlo_disc.expr.node import Node
 from shlo_disc.expr.scalar import FoldResult, Load
 from shlo_disc.kernels.kernel import Axis, DotKernel, MatrixView, Panel, Param, RowKernel, Stage
 from shlo_disc.kernels.rewrite import nodes_of
+from shlo_disc.records import record
 
 _DEPTH = Sym("%depth")
 _Loops = tuple[tuple[Sym, Dim], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ElementAccess:
     """An access to the tensor at `position`, in `loops` (outermost first); `offset` None: to any of its elements."""
 
@@ -30,7 +30,7 @@ class ElementAccess:
     loops: _Loops = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Division:
     """A launch as `count` lines in order; `accesses` are those of the line number `line`.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from shlo_disc.custom_calls import find_hook, how_to_register
@@ -15,11 +15,12 @@ from shlo_disc.dynamic_ops.program import Op
 from shlo_disc.host.program import HostCallRef
 from shlo_disc.kernels.groups import Group, GroupKind
 from shlo_disc.linear_algebra import Routine
+from shlo_disc.records import record
 
 _REGISTERED = "the function that is registered for its target"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HostLibraries:
     """The libraries of a target's host calls: `fft` is the name of the one for Fourier transforms.
 

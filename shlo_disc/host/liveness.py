@@ -9,12 +9,12 @@ each member: what is live at a moment of a training step grows with its layers, 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import assert_never
 
 from shlo_disc.host.program import HostStep, LaunchStep
 from shlo_disc.host_ir import Case, Copy, LaunchGroup, While
+from shlo_disc.records import record
 
 
 class Liveness:
@@ -134,7 +134,7 @@ class Liveness:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Effect:
     """Transfer function of steps (gen and kill): before them their `needs`, and what is needed after but not `ends`."""
 

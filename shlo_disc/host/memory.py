@@ -8,7 +8,7 @@ donated argument, while that holds nothing needed. In the arena: all others, by 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate, chain, islice
 from typing import assert_never
 
@@ -29,13 +29,14 @@ from shlo_disc.host.step_order import other_orders, pairs_in_place
 from shlo_disc.host_ir import Buffer, BufferKind, Case, Command, Copy, LaunchGroup, While
 from shlo_disc.kernels.groups import Context
 from shlo_disc.limits import MOST_HOSTS
+from shlo_disc.records import record
 
 _RANK: Mapping[BufferKind, int] = {"arena": 0, "result": 1, "argument": 2, "constant": 2, "packed": 2, "null": 2}
 SLACK = 1024  # bytes: the rounding of a few more small buffers
 _LENT: frozenset[BufferKind] = frozenset({"argument", "constant", "packed", "null"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UnplacedBuffer:
     """A buffer before its memory is known: see `HostBuffer`."""
 
@@ -50,7 +51,7 @@ class UnplacedBuffer:
         return bytes_of(self.tensor)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MemoryLayout:
     """Buffers with their memory, the steps without copies that became needless, the arena's formulas."""
 
@@ -85,7 +86,7 @@ def allocate(
     return best.memory()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Setting:
     """Inputs common to all layouts of a program: buffers, the numbers of `donated` arguments, and the context."""
 

@@ -20,13 +20,14 @@ from shlo_disc.expr.dim import Dim, Sym, maximum, minimum
 from shlo_disc.expr.facts import Facts
 from shlo_disc.host.program import HostBuffer, HostProgram
 from shlo_disc.host.size_order import SizeOrder
+from shlo_disc.records import record
 
 ALIGNMENT = 64  # bytes, of every buffer in the arena
 _UNKNOWN_SIZE = 32  # assumed for all sizes if no legal ones are known
 _LEAST_STEPS, _STEPS_PER_BUFFER = 1000, 30  # of all proofs together: most programs need less than a third
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Packed:
     """The output of a packing kernel; `sources` are the values that it reads, each as the set of its names."""
 

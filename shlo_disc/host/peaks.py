@@ -17,11 +17,12 @@ from shlo_disc.expr.dim import ZERO, Dim, Sym, maximum, of, product
 from shlo_disc.host.partitions import late_place
 from shlo_disc.host.program import HostProgram
 from shlo_disc.passes.partitions import PartitionedProgram
+from shlo_disc.records import record
 
 IterationSizes = tuple[tuple[Sym, str], ...]  # each with its place, for people
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Need:
     """Peak bytes of temporaries, in terms of the sizes of a program and of `iterations`."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import TypeAlias
 
@@ -21,6 +20,7 @@ from shlo_disc.expr.dim import Dim, Sym, const, maximum, of
 from shlo_disc.expr.facts import Facts
 from shlo_disc.host.redundant_sums import Front, SumOrder
 from shlo_disc.host.scheduling import AtPoints
+from shlo_disc.records import record
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 
@@ -31,7 +31,7 @@ _LONGEST_FRONT = 8  # sums that are compared in one formula; more get a name
 _Life: TypeAlias = tuple[tuple[int, int], ...]  # when it is needed: half-open ranges of moments
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Allocation:
     """Something that needs memory at some moments (a bit each); its size in bytes."""
 
@@ -39,7 +39,7 @@ class Allocation:
     size: Dim
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Placement:
     """Offsets (bytes) of allocations, and the size of the arena, in terms of symbols and `definitions`, in order."""
 
@@ -48,7 +48,7 @@ class Placement:
     arena: Dim
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stacking:
     """An order to stack allocations in, with their sizes, their lives, and the arena (bytes) at each point."""
 

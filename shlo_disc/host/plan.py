@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias
 
 from shlo_disc.dynamic_ops.program import Body, Program, Tensor
@@ -24,6 +24,7 @@ from shlo_disc.host.verify import verify_host
 from shlo_disc.host_ir import BufferKind, Case, Copy, While
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.groups import Context, Fuse, FusionPlan, Group, GroupKind
+from shlo_disc.records import record
 
 LowerGroup: TypeAlias = Callable[[Group], LaunchRef]
 
@@ -49,7 +50,7 @@ def plan_host(
     return replace(host, bounds=tuple(size_bounds(program, host)))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Loop:
     """A loop being planned: the number of slots before its body, those it carries, and what is packed before it."""
 

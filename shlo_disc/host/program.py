@@ -7,7 +7,7 @@ target launches the kernel that it printed for a group.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias, assert_never
 
 from shlo_disc.artifact import Donation
@@ -17,11 +17,12 @@ from shlo_disc.expr.magnitude import Monomial
 from shlo_disc.host.division import Division
 from shlo_disc.host_ir import Buffer, Case, Copy, Launch, LaunchGroup, Variant, While
 from shlo_disc.kernels.groups import FusionPlan, Group
+from shlo_disc.records import record
 
 InPlace: TypeAlias = tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PackRef:
     """Packed operands of a kernel, in the order that it reads fastest: a buffer, or a null pointer.
 
@@ -43,7 +44,7 @@ class PackRef:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelRef:
     """A printed kernel, ready to launch: `launch` without its buffers, which a step names.
 
@@ -67,7 +68,7 @@ class KernelRef:
         return self.launch.kernel
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GridRef:
     """A group lowered for a GPU: ways to compute it, of which the launch table takes the cheapest that is legal.
 
@@ -83,7 +84,7 @@ class GridRef:
     in_place: InPlace = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HostCallRef:
     """A call of a Python function (see `host_ir.HostCall`), which fills the last `results` of `tensors`.
 
@@ -103,7 +104,7 @@ class HostCallRef:
 LaunchRef: TypeAlias = KernelRef | GridRef | HostCallRef
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LaunchStep:
     """Launch a kernel, or call a function.
 
@@ -127,7 +128,7 @@ class LaunchStep:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ControlSource:
     """The group that a loop or a case was made from, and the slots that it writes: its carries, or its results."""
 
@@ -142,7 +143,7 @@ HostStep: TypeAlias = (
 HostBuffer: TypeAlias = Buffer[Dim, Tensor]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HostProgram:
     """Everything that happens in one call.
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from shlo_disc.expr.dim import Atom, Dim, FloorDiv, Product, Sym, const, of, product, total
 from shlo_disc.expr.facts import Facts
+from shlo_disc.records import record
 
 _MOST_PROOFS = 16  # differences after which the facts are no longer used: a proof may take a millisecond
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sum:
     """A dim, the same with every atom relative to its least value, and its values at the points."""
 

@@ -10,7 +10,6 @@ which takes the dependence that needs most memory first (Sethi and Ullman, JACM 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import islice
 from typing import TypeAlias
@@ -18,12 +17,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from shlo_disc.records import record
+
 AtPoints: TypeAlias = NDArray[np.int64]  # bytes at each likely point
 
 _BUDGET = 2000  # tasks put in order, all in all: some 20 ms
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Task:
     """The memory effects of a step: the slots that it reads, writes, or (the second of a pair) may write in place."""
 

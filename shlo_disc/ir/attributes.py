@@ -6,13 +6,14 @@ Types and attributes share a module because each may hold the other (encodings, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TensorType:
     """`tensor<4x?xf32>`: a size of None prints as `?`."""
 
@@ -21,7 +22,7 @@ class TensorType:
     encoding: Attribute | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class QuantizedElement:
     """`!quant.uniform<i8<-127:127>:f32:0, {0.5,0.25:3}>`: stored `i` stands for `(i - zero_point) * scale`.
 
@@ -40,7 +41,7 @@ class QuantizedElement:
     spelling: str = field(default="", compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class QuantizedTensorType:
     """`tensor<4x!quant.uniform<…>>`."""
 
@@ -49,14 +50,14 @@ class QuantizedTensorType:
     encoding: Attribute | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UnrankedTensorType:
     """`tensor<*xf32>`."""
 
     element: DType | QuantizedElement
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BufferType:
     """`memref<4xf32>`: what some custom calls read and write in place."""
 
@@ -64,21 +65,21 @@ class BufferType:
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FutureType:
     """`!stablehlo.future<…>`: the pending results of an op that was started."""
 
     members: tuple[Type, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScalarType:
     """A bare element type such as `i32`; StableHLO has only attributes of it, other dialects have values, too."""
 
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpaqueType:
     """A type of another dialect, kept as text (`!shape.shape`)."""
 
@@ -89,19 +90,19 @@ class OpaqueType:
 SHAPE, SIZE, WITNESS = OpaqueType("!shape.shape"), OpaqueType("!shape.size"), OpaqueType("!shape.witness")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TokenType:
     """`!stablehlo.token`."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TupleType:
     """`tuple<…>`."""
 
     members: tuple[Type, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FunctionType:
     """`(…) -> …`."""
 
@@ -123,17 +124,17 @@ Type: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UnitAttr:
     """`unit`: its presence is its value."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BoolAttr:
     value: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IntegerAttr:
     """`5 : i64`; the dtype is None where the text leaves it out."""
 
@@ -141,7 +142,7 @@ class IntegerAttr:
     dtype: DType | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FloatAttr:
     """`1.0e-5 : f32`; `text` keeps the spelling, which comparisons use, as NaN would not equal itself."""
 
@@ -150,14 +151,14 @@ class FloatAttr:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StringAttr:
     """A string, unescaped."""
 
     value: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SymbolAttr:
     """`@name`, or `@name::@inner`, a symbol in the symbol table `@name`."""
 
@@ -165,26 +166,26 @@ class SymbolAttr:
     inner: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TypeAttr:
     type: Type
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArrayAttr:
     """`[a, b]`."""
 
     items: tuple[Attribute, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DictAttr:
     """`{a = 1, b}`."""
 
     items: Mapping[str, Attribute]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DenseArrayAttr:
     """`array<i64: 1, 2>`; booleans are ints 0 and 1."""
 
@@ -192,7 +193,7 @@ class DenseArrayAttr:
     values: tuple[int | float, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DenseAttr:
     """`dense<…> : tensor<…>`: the literal as raw little-endian element bytes.
 
@@ -209,7 +210,7 @@ class DenseAttr:
     resource: str = field(default="", compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EnumAttr:
     """`#stablehlo<precision HIGH>`, or the bare keyword of a pretty form.
 
@@ -221,7 +222,7 @@ class EnumAttr:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RecordAttr:
     """`#stablehlo.gather<offset_dims = [1]>`: named fields, those left out are absent.
 
@@ -233,7 +234,7 @@ class RecordAttr:
     fields: Mapping[str, Attribute]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConvDimensionsAttr:
     """`#stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>`: letters and spatial numbers."""
 
@@ -242,21 +243,21 @@ class ConvDimensionsAttr:
     output: tuple[str | int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BoundsAttr:
     """`#stablehlo.bounds<5, ?>`: the upper bound of each `?` size of a tensor type, None where it is not bounded."""
 
     sizes: tuple[int | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LocationAttr:
     """A location as a value: `loc("a")`."""
 
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpaqueAttr:
     """An attribute of another dialect, kept as text (`#sdy.op_sharding_rule<…>`, `affine_map<…>`)."""
 
@@ -284,12 +285,12 @@ Attribute: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UnknownLocation:
     """`loc(unknown)`."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FileLocation:
     """`loc("file":line:column)`, or a range `… to …` whose text `range_text` keeps."""
 
@@ -299,7 +300,7 @@ class FileLocation:
     range_text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NameLocation:
     """`loc("name"(child))`."""
 
@@ -307,7 +308,7 @@ class NameLocation:
     child: Location | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CallLocation:
     """`loc(callsite(callee at caller))`."""
 
@@ -315,7 +316,7 @@ class CallLocation:
     caller: Location
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FusedLocation:
     """`loc(fused<metadata>[a, b])`."""
 
@@ -323,7 +324,7 @@ class FusedLocation:
     metadata: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AliasLocation:
     """`loc(#loc5)`: defined elsewhere in the text; `Module.location_aliases` resolves it."""
 

@@ -6,7 +6,7 @@ The tree keeps everything in the text, so that printing it reproduces the text.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from shlo_disc.diagnostics import Span
 from shlo_disc.ir.attributes import (
@@ -18,6 +18,7 @@ from shlo_disc.ir.attributes import (
     TupleType,
     Type,
 )
+from shlo_disc.records import record
 
 __all__ = [
     "Block",
@@ -37,7 +38,7 @@ __all__ = [
 _SHOWN = 60  # lines of a module in a notebook
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Value:
     """One SSA value. Two values are the same only if they are the same object."""
 
@@ -47,7 +48,7 @@ class Value:
     location: Location | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Block:
     """A list of ops with arguments; the last op is the terminator (`return`)."""
 
@@ -55,7 +56,7 @@ class Block:
     ops: tuple[Op, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Region:
     """The body of an op."""
 
@@ -68,7 +69,7 @@ class Region:
         return block
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Op:
     """One operation, by its full name (`stablehlo.add`, `func.call`)."""
 
@@ -81,7 +82,7 @@ class Op:
     location: Location | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Function:
     """One `func.func`."""
 
@@ -129,7 +130,7 @@ class Function:
         return {value: tuple(ops) for value, ops in found.items()}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Declaration:
     """A `func.func` without a body."""
 
@@ -143,7 +144,7 @@ class Declaration:
     location: Location | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Module:
     """One `module`, in text order: functions, declarations, and ops that stand beside them (`sdy.mesh`).
 

@@ -6,16 +6,17 @@ Rules give the replacement of an op; `rewriting` is the interface for users to w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from typing import TypeAlias
 
 from shlo_disc.diagnostics import Note, VerifyError
 from shlo_disc.ir.attributes import Location
 from shlo_disc.ir.core import Block, Function, Module, Op, Region, Value
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Replacement:
     """The ops that replace an op, and the values that replace its results.
 
@@ -26,7 +27,7 @@ class Replacement:
     values: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Surroundings:
     """What a rule sees of the function around an op: names that are unused in it, and the producers so far."""
 

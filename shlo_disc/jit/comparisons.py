@@ -20,7 +20,6 @@ import os
 import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType
@@ -30,9 +29,10 @@ from shlo_disc.expr.dim import Dim
 from shlo_disc.jit.abstraction import Sizes
 from shlo_disc.jit.jax_modules import jax_module
 from shlo_disc.legalize.constraints import read_size
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SizeAssumption:
     """That a size, or a difference of two, has a relation to 0: one of `!=`, `>=`, `<=`, `<`.
 
@@ -62,7 +62,7 @@ class SizeAssumption:
                 return value < 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JaxAssumption:
     """The same of a size of JAX."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from shlo_disc.jit.arguments import Call, Parameters
 from shlo_disc.jit.jax_modules import jax_module
 from shlo_disc.jit.leaves import LeafType, as_given, key_name
+from shlo_disc.records import record
 
 
 def flat_tree(count: int) -> Any:
@@ -17,7 +17,7 @@ def flat_tree(count: int) -> Any:
     return jax_module().tree_util.tree_structure(((0,) * count, {}))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Results:
     """The pytree of a function's results. It may differ between sizes, so it belongs to a trace.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from shlo_disc.call_signature import Signature
@@ -17,9 +16,10 @@ from shlo_disc.jit.declared import declared_names, declared_shapes
 from shlo_disc.jit.donation import donated_leaves, warn_of_unusable
 from shlo_disc.jit.family import CallStructure, Family, SizeVariant
 from shlo_disc.jit.flat import FlatFunction, flat_tree
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ServedStructure:
     """How calls of one structure are served. `donated`: which leaves the caller no longer needs."""
 

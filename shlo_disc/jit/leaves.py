@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -11,9 +10,10 @@ import numpy as np
 
 from shlo_disc.jit.abstraction import Shape
 from shlo_disc.jit.jax_modules import NUMPY, jax_module
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LeafType:
     """All of an array's type but its sizes. `weak`: Python's numbers, which take the type of what they meet.
 
@@ -26,7 +26,7 @@ class LeafType:
     key: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Leaf:
     """One leaf of a call: the array that a program takes, its type and its shape. `value` may be a tracer."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from shlo_disc.jit.compiling import TraceCompiler
 from shlo_disc.jit.family import Family
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class VariantReport:
     """One program of a function. `signatures`: how many different shapes it serves."""
 
@@ -19,7 +19,7 @@ class VariantReport:
     compared: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FunctionReport:
     """What was compiled for a function.
 

@@ -10,17 +10,17 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 
 from shlo_disc.diagnostics import ArgumentTypeError, ParseError, Source, Span
 from shlo_disc.expr.dim import Dim, const, symbol
 from shlo_disc.jit.abstraction import size_name, unused
+from shlo_disc.records import record
 
 RESERVED = frozenset({"floordiv", "mod", "max", "min", "non_negative"})  # functions in JAX's language of sizes
 _NAME = re.compile(r"[^\W\d]\w*")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ShapeSpec:
     """The sizes of one array.
 

@@ -10,16 +10,18 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+
+from shlo_disc.records import record
 
 _MOST_DIVIDED = 64
 _DEGREE = 3  # of products of sizes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SizeFormula:
     """`offset + scale * (((sum of terms + constant) // divisor) % modulus)`; a modulus of 0 is none.
 

@@ -14,13 +14,14 @@ from __future__ import annotations
 import enum
 import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from shlo_disc.jit.function_state import function_state
 from shlo_disc.jit.jax_modules import INTEGERS, MAPPINGS, NUMPY, SEQUENCES, jax_module
+from shlo_disc.records import record
 
 # Calls of functions, and which parameter is the function. Rules of derivatives, their other ones, are left out.
 INLINED = {
@@ -31,14 +32,14 @@ INLINED = {
 _NAMES = frozenset({"name", "debug_info", "source_info"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SizePlace:
     """The place of an integer, by its number in the trace."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ValuePlace:
     """The place of a constant: its number in the trace, its shape and type."""
 
@@ -48,7 +49,7 @@ class ValuePlace:
     weak: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fixed:
     """What has no places."""
 
@@ -56,7 +57,7 @@ class Fixed:
     original: Any = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Record:
     """A tuple, list, dict, dataclass, or type of an array, with places in its parts."""
 
@@ -66,7 +67,7 @@ class Record:
     original: Any = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArgumentType:
     """The type of an argument of a jaxpr."""
 
@@ -76,7 +77,7 @@ class ArgumentType:
     original: Any = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Use:
     """The use of a variable, by its number in the order of definition: the first elements along each axis.
 
@@ -88,7 +89,7 @@ class Use:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Equation:
     """An equation; operands are places of constants, or uses of variables."""
 
@@ -100,7 +101,7 @@ class Equation:
     original: Any = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TracedBody:
     """A jaxpr. Its variables are the constants, the arguments, and the results of its equations, in this order."""
 
@@ -114,7 +115,7 @@ class TracedBody:
 Node: TypeAlias = "SizePlace | ValuePlace | Fixed | Record | TracedBody"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reading:
     """A trace: its template, and what stands in the places. `parts` are the uses of less than a whole array."""
 
@@ -160,7 +161,7 @@ def places(node: Node | Use) -> Iterator[SizePlace | ValuePlace]:
                 yield from places(one)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Prefix:
     """What a variable of a jaxpr is: the first elements of one of the template."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from math import copysign
@@ -24,11 +24,12 @@ from shlo_disc.expr.dim import Dim, Sym, const, of, product
 from shlo_disc.expr.facts import Facts
 from shlo_disc.expr.scalar import Const, FromDim, Index, Scalar
 from shlo_disc.kernels.groups import Abilities, ProductTypes
+from shlo_disc.records import record
 
 _Strides: TypeAlias = Shape | None  # None: a computed operand
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BatchDim:
     """One batch loop around the matrix product; an operand that does not vary along it has stride 0."""
 
@@ -37,7 +38,7 @@ class BatchDim:
     b_stride: Dim
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MatrixForm:
     """A dot_general as `batch x (m x k) @ (k x n)` over strided memory.
 
@@ -169,7 +170,7 @@ def matrix_form(op: Op[object], structures: Structures, computed: Sequence[bool]
     raise AssertionError(f"{op.name}: is_matrix_product promised a form")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Depth:
     """Contracted dims in an order in which they flatten, and both operands' strides of the flat dim."""
 
@@ -271,7 +272,7 @@ def operand_index(op: Op[object], form: MatrixForm, side: int, loops: Index, lin
     return tuple(where[d] for d in range(len(shape)))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EpilogueIndex:
     """Where the epilogue stores: `root` is an index into the results, in terms of the product's index `accumulator`."""
 

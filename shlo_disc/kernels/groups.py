@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TypeAlias
 
@@ -13,6 +13,7 @@ from shlo_disc.dynamic_ops.program import Body, Op, Shape, Tensor
 from shlo_disc.expr.dim import Dim, Sym
 from shlo_disc.expr.facts import Facts
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.records import record
 
 ProductTypes: TypeAlias = tuple[DType, DType, DType]  # of both operands and the result
 
@@ -35,7 +36,7 @@ class GroupKind(Enum):
     PARALLEL = "parallel"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Launches:
     """Launches of several independent groups: the kinds that may share one, and what a launch costs.
 
@@ -48,7 +49,7 @@ class Launches:
     work: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Machine:
     """Machine parameters of fusion's cost model; one vector addition counts as one addition per lane.
 
@@ -72,7 +73,7 @@ WIDE_FLOATS: frozenset[ProductTypes] = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AttentionAbility:
     """A target's attention kernels: their element types, largest width, and element types of the `backward` pass."""
 
@@ -81,7 +82,7 @@ class AttentionAbility:
     backward: frozenset[DType] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Abilities:
     """The templates of a target: contractions and convolutions of some types, attention.
 
@@ -102,7 +103,7 @@ class Abilities:
     batch_groups: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Context:
     """The inputs of fusion decisions about a program.
 
@@ -120,7 +121,7 @@ class Context:
         object.__setattr__(self, "structures", Structures(self.facts, self.producers))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Group:
     """Ops that become one kernel (or one control-flow step), in program order.
 
@@ -138,7 +139,7 @@ class Group:
     parts: tuple[Group, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Claim:
     """An equality of sizes that was required but not proven."""
 
@@ -146,7 +147,7 @@ class Claim:
     rhs: Dim
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Decision:
     """One merge that was made, or refused, and why.
 
@@ -160,7 +161,7 @@ class Decision:
     claims: tuple[Claim, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FusionPlan:
     """Groups in a legal order of execution, and every decision made."""
 

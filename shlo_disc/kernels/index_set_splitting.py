@@ -14,7 +14,7 @@ the kernel (a hidden seam).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shlo_disc.analysis.access import children
 from shlo_disc.expr.dim import Dim, Max, Min, Sym, const, maximum, minimum, of
@@ -44,12 +44,13 @@ from shlo_disc.kernels.dependence import Dependence
 from shlo_disc.kernels.kernel import Axis, Reduction, RowKernel, Scratch, Stage, Store
 from shlo_disc.kernels.rewrite import ArgRewriter, DimRewriter
 from shlo_disc.kernels.simplify_kernel import rewrite_stage, stage_formulas
+from shlo_disc.records import record
 
 MOST_SEGMENTS = 8  # per stage: with more, code size costs more than the conditions
 SHORTEST = 8  # least trip count of a loop worth cutting, where it is constant
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Seams:
     """The seams to cut for a target.
 
@@ -64,7 +65,7 @@ class Seams:
     columns: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _SeamCut:
     """`condition` is `inside` for `first <= symbol < last` of an axis, and not `inside` elsewhere."""
 
@@ -100,7 +101,7 @@ def split_stage(stage: Stage, rows: Sequence[Axis], facts: Facts, wanted: Seams)
     return _StageCutter(facts, frozenset(axis.symbol.name for axis in rows), wanted).split(stage)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _StageCutter:
     """Cuts the stages of one kernel. `rows`: symbols that are fixed during a stage."""
 

@@ -9,7 +9,7 @@ several threads, one may be stages ahead of another, so the same thread must rea
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import cast
 
 from shlo_disc.expr.dim import Dim
@@ -27,11 +27,12 @@ from shlo_disc.kernels.kernel import (
     Store,
 )
 from shlo_disc.kernels.rewrite import nodes_of
+from shlo_disc.records import record
 
 Pairs = tuple[tuple[Param, Param], ...]  # an operand, and a result that may overwrite it
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Read:
     """A load: its stage and axes, and the first store that comes after it (counted from 1; infinity: none)."""
 

@@ -6,7 +6,6 @@ Offsets are flat element offsets, as Dims over sizes and the symbols of the surr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from shlo_disc.dynamic_ops.contract import ConvAttrs, Precision
@@ -14,9 +13,10 @@ from shlo_disc.expr.dim import Dim, Sym
 from shlo_disc.expr.scalar import NO_BOUNDS, Arg, Bounds, Scalar
 from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Param:
     """A buffer that the host passes: `p0`, `p1`, … in the order of first use."""
 
@@ -25,7 +25,7 @@ class Param:
     bounds: Bounds = NO_BOUNDS
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scratch:
     """A buffer of `size` elements that lives for one row: L1 on a CPU, shared memory on a GPU."""
 
@@ -35,7 +35,7 @@ class Scratch:
     bounds: Bounds = NO_BOUNDS
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Axis:
     """A loop: `0 <= symbol < extent`."""
 
@@ -43,7 +43,7 @@ class Axis:
     extent: Dim
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Store:
     """`target[offset] = value`."""
 
@@ -52,7 +52,7 @@ class Store:
     value: Scalar
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reduction:
     """Values reduced together over the reduced axes of a stage.
 
@@ -70,7 +70,7 @@ class Reduction:
     stores: tuple[Store, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stage:
     """One sweep over the inner space of a row.
 
@@ -84,7 +84,7 @@ class Stage:
     reductions: tuple[Reduction, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RowKernel:
     """Independent rows, each a sequence of stages. One row if `rows` is empty."""
 
@@ -94,7 +94,7 @@ class RowKernel:
     scratch: tuple[Scratch, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MatrixView:
     """One matrix per point of the batch: `offset` is a Dim over the batch symbols; strides are in elements."""
 
@@ -109,7 +109,7 @@ class MatrixView:
         return self.source.dtype
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Panel:
     """A matrix that is computed where a product loads it: `value` is its element at `line` and `depth`.
 
@@ -124,7 +124,7 @@ class Panel:
     along_depth: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DotKernel:
     """`C[batch] = A[batch] @ B[batch]` (m x k, k x n), never stored: the epilogue gets each finished element.
 
@@ -144,7 +144,7 @@ class DotKernel:
     precision: Precision
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConvKernel:
     """A convolution as an implicit matrix product: rows are output positions (batch, then space), columns features.
 
@@ -168,7 +168,7 @@ class ConvKernel:
     epilogue: tuple[Store, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SortKernel:
     """Sorts several arrays together along one axis: `outer x extent x inner`, by a comparator of two elements each.
 
@@ -187,7 +187,7 @@ class SortKernel:
     comparator: Scalar
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Start:
     """The initial content of a scatter's result: `count` elements of `source`, or zeros if that is None."""
 
@@ -196,7 +196,7 @@ class Start:
     count: Dim
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Slabs:
     """The outermost dim of a scatter's targets of a size other than 1: `extent` slabs of `inner` elements each.
 
@@ -211,7 +211,7 @@ class Slabs:
     inner: Dim
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sweep:
     """The epilogue of a scatter: computed at every element of its target after all updates.
 
@@ -223,7 +223,7 @@ class Sweep:
     stores: tuple[Store, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScatterKernel:
     """Combines updates into a copy of the operands, one after the other (the order of the updates is kept).
 
@@ -248,7 +248,7 @@ class ScatterKernel:
     reads_ahead: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WindowScatterKernel:
     """select_and_scatter: for each window pick a position by `select`, then combine the source's element into it."""
 
@@ -268,7 +268,7 @@ class WindowScatterKernel:
     scatter: Scalar
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScanKernel:
     """Running combinations along one axis of `outer x along x inner` elements.
 

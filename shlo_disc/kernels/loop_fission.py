@@ -7,16 +7,17 @@ even if there are few rows. Scratch `t` of row `r` lies at `t_size * r`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shlo_disc.expr.dim import Dim, const, of, product
 from shlo_disc.expr.scalar import Arg, Load, Scalar
 from shlo_disc.kernels.kernel import Param, Reduction, RowKernel, Scratch, Stage, Store
 from shlo_disc.kernels.rewrite import DimRewriter, nodes_of
 from shlo_disc.kernels.simplify_kernel import stage_formulas
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Staged:
     """Stages whose axes begin with the kernel's rows, and the workspaces between them with their element counts."""
 

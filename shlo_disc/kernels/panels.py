@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from shlo_disc.analysis.access import is_free
 from shlo_disc.analysis.formula import Formulas, Producers
 from shlo_disc.dynamic_ops.elementwise import converted
@@ -17,6 +15,7 @@ from shlo_disc.kernels.groups import Group
 from shlo_disc.kernels.kernel import Axis, Panel
 from shlo_disc.kernels.rewrite import dims_of
 from shlo_disc.kernels.stages import Params
+from shlo_disc.records import record
 
 
 def computed_operands(group: Group, producers: Producers) -> tuple[bool, ...]:
@@ -33,7 +32,7 @@ def computed_operands(group: Group, producers: Producers) -> tuple[bool, ...]:
     return tuple(map(computed, group.anchor.operands))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PanelReader:
     """Builds the panels of one product's computed operands."""
 

@@ -19,13 +19,14 @@ from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.kernel import Axis
 from shlo_disc.kernels.rewrite import nodes_of
+from shlo_disc.records import record
 
 RAW, EXPONENTIAL, GREATEST, TOTAL = "raw", "exponential", "greatest", "total"
 
 Replaced = Mapping[Tensor, Callable[[Index], Scalar | None]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Softmax:
     """`score`: the input in terms of `raw`, which stands for element `read` of the tensor `Question.below`.
 
@@ -44,7 +45,7 @@ class Softmax:
     share: Scalar
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Question:
     """Is element `index` of `result` a softmax along `key` of a formula of `below`, by these two reductions?
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from shlo_disc.expr.scalar import Arg, Binary, Compare, Scalar
 from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.functions.direction import Direction
 from shlo_disc.kernels.kernel import SortKernel
 from shlo_disc.kernels.rewrite import ArgRewriter, nodes_of
+from shlo_disc.records import record
 
 _STRICT = {Direction.LT: False, Direction.GT: True}  # strict comparisons, and whether larger keys come first
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SortKey:
     """`value` of one element, in terms of the first argument of each of the comparator's pairs.
 

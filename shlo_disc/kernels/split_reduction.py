@@ -8,7 +8,7 @@ order, and no initial value in between: there a part starts from its first eleme
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shlo_disc.dynamic_ops.indexing import delinearize
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, minimum, of, product
@@ -17,13 +17,14 @@ from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.kernel import Axis, Param, Reduction, RowKernel, Stage, Store
 from shlo_disc.kernels.rewrite import ArgRewriter, DimRewriter
 from shlo_disc.kernels.simplify_kernel import merge_loops, rewrite_stage
+from shlo_disc.records import record
 
 _LINES, _SPAN, _BAND, _PART = Sym("%lines"), Sym("%span"), Sym("%band"), Sym("%part")
 # types of partial results, which are not rounded to narrow floats
 _WIDE = {dtype: DType.F32 for dtype in DType if dtype.is_narrow_float}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Grain:
     """The approximate number of points in a part, and the most neighbouring results that it covers."""
 
@@ -31,7 +32,7 @@ class Grain:
     results: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SplitReduction:
     """The two kernels of a reduction, and the workspaces between them with their element counts."""
 

@@ -36,6 +36,7 @@ from shlo_disc.kernels.op_cost import element_cost
 from shlo_disc.kernels.row_spaces import leading, row_number, rows_of, without_ones
 from shlo_disc.kernels.simplify_kernel import merge_loops
 from shlo_disc.kernels.strip_mining import mine_strips
+from shlo_disc.records import record
 
 RELOAD_COST = 4  # in additions: a cheaper value is recomputed rather than kept
 
@@ -329,7 +330,7 @@ class _Builder:
         return read
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _RowSpace:
     """The leading index of a shape at the current row, and its other dims."""
 

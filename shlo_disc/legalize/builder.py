@@ -29,6 +29,7 @@ from shlo_disc.ir.attributes import BoundsAttr, QuantizedTensorType
 from shlo_disc.ir.dtypes import DType, numpy_dtype
 from shlo_disc.legalize.constraints import Constraint
 from shlo_disc.limits import LARGEST_FACTOR, LARGEST_SIZE, MOST_OPS
+from shlo_disc.records import record
 
 Bound: TypeAlias = Tensor | KnownElements
 
@@ -39,7 +40,7 @@ class _Scope:
     known: dict[KnownElements, Tensor] = field(default_factory=dict[KnownElements, Tensor])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Learned:
     """Facts about sizes and checks of a builder up to some op."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from shlo_disc.diagnostics import Span
 from shlo_disc.dynamic_ops.create import FromDimsAttrs
@@ -21,9 +20,10 @@ from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.builder import OpBuilder
 from shlo_disc.legalize.frame import Frame
 from shlo_disc.legalize.rules_move import broadcast, reshape
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Composer:
     """Emits ops at one place of a program. Operands of elementwise functions have equal shapes."""
 

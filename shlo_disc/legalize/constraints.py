@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from shlo_disc.analysis.assumptions import Assumption
 from shlo_disc.diagnostics import ParseError, ShloDiscError, Source, Span
 from shlo_disc.dynamic_ops.program import Program, Relation
 from shlo_disc.expr.dim import ZERO, Dim, Sym, const, maximum, minimum, of, product
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Constraint:
     """One constraint: what it assumes, and its text."""
 
@@ -76,7 +76,7 @@ _END = "the end"
 _MOST_DIGITS, _LARGEST_EXPONENT, _MOST_NESTED = 18, 64, 80
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Token:
     kind: str
     text: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias, TypeGuard
 
@@ -21,9 +20,10 @@ from shlo_disc.legalize.outline import Outliner
 from shlo_disc.legalize.shape_value_folding import ShapeArithmetic
 from shlo_disc.legalize.unbacked_dims import UnbackedDims
 from shlo_disc.limits import MOST_NESTED_CALLS, MOST_REGION_DEPTH, MOST_SIZES
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Processes:
     """The numbers of processes for which a module was written."""
 
@@ -36,7 +36,7 @@ class Processes:
         return self.replicas * self.partitions
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Legalizer:
     """State that all frames of one run share."""
 

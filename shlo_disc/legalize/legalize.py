@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from shlo_disc.analysis.value_bounds import with_bounds
@@ -47,6 +47,7 @@ from shlo_disc.legalize.tokens import ABOUT_TOKENS, without_tokens
 from shlo_disc.legalize.tuples import ABOUT_TUPLES, without_tuples
 from shlo_disc.legalize.unbacked_dims import SymbolNames, UnbackedDims, demand_early, demand_room
 from shlo_disc.parse.origins import find_origins
+from shlo_disc.records import record
 
 _RULES: Mapping[str, Rule] = with_quantized(
     {
@@ -85,7 +86,7 @@ def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraint
     return _again(_FunctionLegalizer(module, _entry(module), argument_names, outliner), constraints)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _FunctionLegalizer:
     """A function as a program: the entry of a module, or a region of it."""
 

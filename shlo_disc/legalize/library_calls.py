@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from shlo_disc.diagnostics import UnsupportedOpError, VerifyError
@@ -18,6 +17,7 @@ from shlo_disc.legalize.builder import Bound, tensor_type
 from shlo_disc.legalize.frame import Frame, Rule
 from shlo_disc.legalize.known_calls import demand_count
 from shlo_disc.legalize.rules_move import asked_shape, stated
+from shlo_disc.records import record
 
 LETTERS = {DType.F32: "s", DType.F64: "d", DType.C64: "c", DType.C128: "z"}
 _TYPES: Mapping[str, tuple[DType, ...]] = {
@@ -28,7 +28,7 @@ _TYPES: Mapping[str, tuple[DType, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Operand:
     """`element`: a name of `_TYPES`; `dims`: those after the batch, None for a scalar shared by the whole batch."""
 
@@ -36,7 +36,7 @@ class _Operand:
     dims: tuple[str, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RoutineSignature:
     """The operands of a routine, and the number of its results."""
 

@@ -10,6 +10,7 @@ from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.dynamic_ops.size_values import KnownElements
 from shlo_disc.expr.dim import Sym
 from shlo_disc.ir import core as ir
+from shlo_disc.records import record
 
 T = TypeVar("T")
 
@@ -30,7 +31,7 @@ class NeedsGuard(Exception):  # noqa: N818 - as above
         self.op = op
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NextIteration:
     """The condition that a loop's body evaluates last, on those of its results that vary between iterations."""
 
@@ -42,7 +43,7 @@ class NextIteration:
         return [x for x, changes in zip(values, self.varies, strict=True) if changes]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outline:
     """A region of an op as a program that takes `arguments`: its own, and what it captures.
 

@@ -7,13 +7,14 @@ and of the element's number. The count passes through calls, branches and loops 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from shlo_disc.diagnostics import Span, UnsupportedOpError
 from shlo_disc.ir import core as ir
 from shlo_disc.ir.attributes import Attribute, DenseArrayAttr, FunctionType
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import integers, string
+from shlo_disc.records import record
 
 # Internal ops, which no text contains.
 FIRST_ITERATION, NEXT_ITERATION = "shlo_disc.first_iteration", "shlo_disc.next_iteration"
@@ -44,7 +45,7 @@ def with_iteration_counts(module: ir.Module, entry: ir.Function) -> ir.Module:
     return replace(module, contents=tuple(contents))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _IterationCounts:
     """The functions of a module, and which of them draw."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,9 +18,10 @@ from shlo_disc.legalize.builder import Bound
 from shlo_disc.legalize.composer import Composer
 from shlo_disc.legalize.frame import Frame, Rule
 from shlo_disc.legalize.rules_elementwise import result_dtype
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Normalization:
     """What the three forms share. Narrow floats are computed in f32: sums of many f16 overflow."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from shlo_disc.diagnostics import UnsupportedOpError, VerifyError
 from shlo_disc.dynamic_ops.opdef import NoAttrs
@@ -24,6 +23,7 @@ from shlo_disc.legalize.known_calls import takes
 from shlo_disc.legalize.rng_state import FIRST_ITERATION, NEXT_ITERATION
 from shlo_disc.legalize.rules_elementwise import result_dtype
 from shlo_disc.legalize.rules_move import asked_shape, stated, static_shape
+from shlo_disc.records import record
 
 _MANTISSA_BITS: Mapping[DType, int] = {DType.F16: 10, DType.BF16: 7, DType.F32: 23, DType.F64: 52}
 
@@ -127,7 +127,7 @@ def _rng(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     return [compose.convert(found, dtype)]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Draws(Composer):
     """A composer for one `rng`; `counts`: the count of iterations, if an `rng` of the program is in a loop."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Body, Shape, Tensor
@@ -19,11 +18,12 @@ from shlo_disc.legalize.frame import Frame, Rule
 from shlo_disc.legalize.rules_control import keep_shapes
 from shlo_disc.legalize.rules_elementwise import result_dtype
 from shlo_disc.legalize.rules_move import stated
+from shlo_disc.records import record
 
 _COUNTER = DType.I64
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Scan:
     """A `while` over a counter: each iteration reads one slice of every input and writes one of every output."""
 

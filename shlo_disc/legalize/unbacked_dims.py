@@ -24,6 +24,7 @@ from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.builder import Bound, OpBuilder
 from shlo_disc.legalize.outline import NeedsOutlining
 from shlo_disc.legalize.shape_value_folding import MOST_ELEMENTS, ShapeArithmetic, is_arithmetic, moved_from
+from shlo_disc.records import record
 
 _SIZE_BITS = 64  # with a sign
 _ADDRESSABLE = 1 << 47  # bytes: no process has more
@@ -69,7 +70,7 @@ class SymbolNames:
         return wanted
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Made:
     """How the text computed a tensor."""
 
@@ -80,7 +81,7 @@ class _Made:
     depth: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _FoundElement:
     """An element as a dim, valid if what it was computed from stays within the types of `steps`."""
 

@@ -5,7 +5,7 @@ The kernel is one task that launches the loops. Intermediate results are in work
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.naming import NAME
@@ -19,12 +19,13 @@ from shlo_disc.lower_cpu.rows import RowPrinter
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.stages.vector_loops import STRIP
 from shlo_disc.lower_cpu.templates import SIZES, KernelBody, signature, union
+from shlo_disc.records import record
 
 GRAIN = Grain(points=1 << 14, results=STRIP)
 ENOUGH_STRIPS = 8  # from which on threads share whole columns: several stages then read memory only once
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LoopLaunch:
     """A loop with its own launch, and the cost of one task in additions."""
 
@@ -32,7 +33,7 @@ class LoopLaunch:
     work: Dim
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CooperativeReduction:
     """Consecutive loops, and the workspaces between them with their numbers of elements.
 

@@ -7,7 +7,6 @@ Routines adapt to the size that they are given, so that compilation needs no wor
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from shlo_disc.dynamic_ops.linear_algebra import HessenbergAttrs, LapackAttrs, routine
@@ -25,6 +24,7 @@ from shlo_disc.lower_cpu.lowered import LoweredGroup
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import SIZES, KernelBody, signature, union
 from shlo_disc.lower_cpu.work import WORK_PER_THREAD
+from shlo_disc.records import record
 
 _LETTERS = {DType.F32: "s", DType.F64: "d", DType.C64: "c", DType.C128: "z"}
 _BLOCK = 64  # the largest block size of ilaenv for these routines
@@ -37,7 +37,7 @@ _LOCKING = frozenset({"potrf", "cholesky", "trsm", "getrf"})
 _WORTH_A_LOCK = 1 << 11
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _LapackSizes:
     """The sizes of `ShloLapack`, and the arrays in scratch: numbers of elements, of real parts, of int32.
 
@@ -53,7 +53,7 @@ class _LapackSizes:
     pairs: tuple[tuple[int, int], ...] = ((0, 0),)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LapackKernel:
     """One op on a batch of matrices.
 

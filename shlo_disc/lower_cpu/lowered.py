@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import ZERO, Dim, Sym, const, maximum
@@ -11,9 +11,10 @@ from shlo_disc.host.program import InPlace, KernelRef
 from shlo_disc.host_ir import Selection
 from shlo_disc.lower_cpu.templates import KernelBody
 from shlo_disc.lower_cpu.work import WORK_PER_THREAD
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LoweredGroup:
     """A printed kernel without a name, as kernels with the same text share one.
 
@@ -59,7 +60,7 @@ class LoweredGroup:
         return replace(self, division=division)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OperandPacking:
     """A kernel that packs an operand of another one, of whose tensors it names positions: see `PackRef`."""
 
@@ -70,7 +71,7 @@ class OperandPacking:
     worth: Dim
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PrintedKernel:
     """A kernel that has its name, and the cost of one task in additions."""
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from shlo_disc.analysis.formula import Producers
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.expr.dim import Dim, Sym, of
 from shlo_disc.expr.facts import Facts
 from shlo_disc.host.loop_invariant import LoopInvariant
+from shlo_disc.records import record
 from shlo_disc.schedules.tables import Scheduling
 
 
@@ -36,7 +35,7 @@ class ScheduleSymbols:
         return known
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LoweringContext:
     """The same for all groups of a program."""
 

@@ -8,7 +8,7 @@ the bytes of a number. For each of the `d` remainders the formula, with every co
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shlo_disc.emit.emitter import is_guard
 from shlo_disc.expr.dim import Dim, FloorDiv, Mod, Sym, const, of
@@ -21,12 +21,13 @@ from shlo_disc.kernels.rewrite import DimRewriter, nodes_of
 from shlo_disc.kernels.simplify_kernel import rewrite_stage, rewrite_store, stage_dims, stage_formulas
 from shlo_disc.lower_cpu.spelling import LANES
 from shlo_disc.lower_cpu.vectorize import can_vectorize
+from shlo_disc.records import record
 
 MOST_REMAINDERS = 8  # code is printed for each; registers hold as many vectors
 MOST_COLUMNS = 2 * LANES  # where remainders decide several guards; storing so many vectors costs as much as one guard
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ModuloSplit:
     """A map as vectors along `quotient`: one stage per remainder, all with the same store offsets."""
 

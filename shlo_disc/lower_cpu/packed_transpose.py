@@ -7,7 +7,7 @@ whole cache lines are read, and only once, however many stages read the operand.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.naming import NAME
@@ -23,11 +23,12 @@ from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.stages.loops import decode
 from shlo_disc.lower_cpu.templates import SIZES, KernelBody, signature, union
 from shlo_disc.lower_cpu.vectorize import can_vectorize
+from shlo_disc.records import record
 
 _FIRST, _AT = Sym("%first"), Sym("%at")  # the first row of a block, and a step along the lane
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PackedLoad:
     """A load to transpose: the loop that it is strided along, and the buffer of 16 rows that is read instead."""
 
@@ -46,7 +47,7 @@ class PackedLoad:
         return self.line * (LANES * self.block.dtype.bytes)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PackedKernel:
     """A kernel that reads blocks, which are its last params, in place of the strided operands."""
 

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from shlo_disc.diagnostics import InternalError
@@ -30,11 +29,12 @@ from shlo_disc.kernels.dependence import Dependence
 from shlo_disc.kernels.kernel import RowKernel, Scratch, Stage, Store
 from shlo_disc.kernels.rewrite import nodes_of
 from shlo_disc.kernels.simplify_kernel import stage_formulas
+from shlo_disc.records import record
 
 BEFORE, LOOP, ENDS = 0, 1, 2  # the moments of an iteration; end number k is at ENDS + k
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PassedValue:
     """The result of a reduction of stage `producer`, as the later stage `stage` reads it."""
 
@@ -57,14 +57,14 @@ class PassedValue:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Finish:
     """Stage `stage` finishes its reductions and passes the results to the next stage."""
 
     stage: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Move:
     """A value that is needed more than one iteration later is copied to the variable of the next stage."""
 
@@ -74,7 +74,7 @@ class Move:
 End: TypeAlias = Finish | Move
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Schedule:
     """The variables between stages of a kernel, the numbers of copies of its scratch, the ends in order."""
 
@@ -127,7 +127,7 @@ def scratch_of(stage: Stage) -> list[Scratch]:
     return sorted({*_loaded(stage), *_stored(stage)}, key=lambda one: one.name)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CopyAccess:
     """A write or read by a stage of its group's copy of a place, at a moment of an iteration."""
 

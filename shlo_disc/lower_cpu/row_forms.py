@@ -7,7 +7,6 @@ several forms: one for rows of any length, others for short rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from shlo_disc.analysis.formula import Producers
 from shlo_disc.dynamic_ops.program import Tensor
@@ -27,6 +26,7 @@ from shlo_disc.lower_cpu.rows import KernelForm
 from shlo_disc.lower_cpu.spelling import LANES
 from shlo_disc.lower_cpu.templates import KernelBody
 from shlo_disc.lower_cpu.work import WORK_PER_THREAD, effort
+from shlo_disc.records import record
 
 
 def lower_rows(group: Group, context: LoweringContext, *, alone: bool) -> LoweredGroup:
@@ -89,7 +89,7 @@ def _lower_by_length(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RowForms:
     """Builds the kernel of a group of rows, and its forms."""
 

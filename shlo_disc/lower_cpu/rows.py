@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.scopes import INDENT, unbraced
@@ -21,6 +21,7 @@ from shlo_disc.lower_cpu.stages.lines import stage_lines
 from shlo_disc.lower_cpu.stages.loops import Ranges, RowContext, decode
 from shlo_disc.lower_cpu.stages.vector_loops import STRIP
 from shlo_disc.lower_cpu.vectorize import can_vectorize
+from shlo_disc.records import record
 
 SEAMS, FIXED_SEAMS = (Seams(maps=True, hidden=hidden, strips=True) for hidden in (True, False))
 LONG_ROW = 384  # elements of a row, from which on skipping a part of it saves more than computing four rows at once
@@ -243,7 +244,7 @@ class RowPrinter:
         ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelForm:
     """One way to print a kernel, for calls whose sizes satisfy `conditions`; constant sizes always do."""
 

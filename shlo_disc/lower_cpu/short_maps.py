@@ -9,7 +9,7 @@ elements are close together, and stored whole.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import lcm
 
 from shlo_disc.emit.emitter import Emitter, conjuncts, is_guard, unguarded
@@ -27,6 +27,7 @@ from shlo_disc.lower_cpu.modulo_splitting import divisions
 from shlo_disc.lower_cpu.short_rows import LONGEST
 from shlo_disc.lower_cpu.spelling import LANES, VECTOR_DTYPES, VectorSpelling
 from shlo_disc.lower_cpu.vectorize import node_fits
+from shlo_disc.records import record
 
 SEAMS = Seams(maps=True, hidden=False, strips=False, columns=False)  # rows are not split along their columns
 FEWEST = 4 * LANES  # rows that amortize computing the places
@@ -37,7 +38,7 @@ MOST_LOADS = 8  # of a stage, as all lanes load on all sides of a guard
 _BLOCK, _LINE = Sym("%block"), Sym("%line")  # the number of a block, and a row in it
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RowBlock:
     """A map over (row, column), with rows counted within blocks of `height`."""
 
@@ -50,7 +51,7 @@ class RowBlock:
         return self.stage.axes[1].extent
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ShortMaps:
     """A kernel of maps over short rows, and the blocks of each stage; None where it is a single line."""
 

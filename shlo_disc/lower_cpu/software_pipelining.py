@@ -12,7 +12,7 @@ rotation.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shlo_disc.emit.emitter import EXACT
 from shlo_disc.emit.scopes import INDENT, clean
@@ -28,6 +28,7 @@ from shlo_disc.lower_cpu.pipeline_schedule import Finish, Move, PassedValue, sch
 from shlo_disc.lower_cpu.spelling import LANES
 from shlo_disc.lower_cpu.stages.lane_reduction import LaneReduction
 from shlo_disc.lower_cpu.stages.loops import RowContext, decode
+from shlo_disc.records import record
 
 GROUP = 2  # rows: four need more registers than there are
 MOST_STAGES = 3  # five gain nothing (docs/explanation/kernels.md)
@@ -88,7 +89,7 @@ class _Renamer(DimRewriter):
         return replace(renamed, axes=(lane,), stores=tuple(stores))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _StageText:
     """The statements of a stage in an iteration: before the loop, for a vector, for the last lanes, after the loop."""
 

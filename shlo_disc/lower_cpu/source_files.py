@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from shlo_disc.artifact import SourceFile
 from shlo_disc.device.libraries import interface
@@ -12,6 +11,7 @@ from shlo_disc.emit.naming import NAME
 from shlo_disc.emit.scopes import INDENT
 from shlo_disc.emit.tidy import tidy
 from shlo_disc.lower_cpu.templates import SIZES, KernelBody, signature
+from shlo_disc.records import record
 
 FILE = 24_000  # characters of kernels that are worth a separate file, which costs 0.1 s of compiler start and headers
 
@@ -19,7 +19,7 @@ FILE = 24_000  # characters of kernels that are worth a separate file, which cos
 _IS_COMPLEX = re.compile(r"c64|c128|\b(complex|real|imag|conj)_\(")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Kernel:
     """A printed kernel, with `NAME` in its text as a placeholder for its name."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from shlo_disc.dynamic_ops.elementwise import converted
 from shlo_disc.emit.emitter import Emitter
@@ -26,11 +25,12 @@ from shlo_disc.kernels.kernel import (
 from shlo_disc.kernels.rewrite import ArgRewriter
 from shlo_disc.kernels.simplify_kernel import rewrite_store
 from shlo_disc.lower_cpu.rows import RowPrinter
+from shlo_disc.records import record
 
 SIZES = "@sizes"  # placeholder for the declarations of the program's sizes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelBody:
     """A printed kernel: functions it needs, its own statements, the sizes it reads, the prelude objects it calls.
 
@@ -57,7 +57,7 @@ def declaration(name: str) -> str:
     return f'extern "C" void {name}(const ShloRuntime*, void* const*, const int64_t*, int64_t, int64_t, void*);'
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CallBack:
     """A generated function, and the sizes of the program that it reads."""
 
@@ -78,7 +78,7 @@ def call_back(head: Sequence[str], printer: RowPrinter, batch: Sequence[Axis]) -
     return CallBack((*head, *lines, SIZES, *(INDENT + line for line in body), "}"), sizes)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ElementTile:
     """A tile that the prelude passes to a function: rows from `i0` and columns from `j0` on of a matrix."""
 

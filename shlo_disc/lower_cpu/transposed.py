@@ -6,8 +6,6 @@ vectors along the contiguous axis are loaded, transposed, and read back along th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.scopes import INDENT, Scope, clean
 from shlo_disc.emit.transposed import across_row, unguarded
@@ -20,11 +18,12 @@ from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.stages.loops import decode
 from shlo_disc.lower_cpu.vectorize import can_vectorize
+from shlo_disc.records import record
 
 _BLOCK, _FIRST = Sym("%block"), Sym("%first")  # the number of a block of rows, and its first row
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tiled:
     """A map computed in blocks of rows along the axis `across`, along which the `loads` are contiguous."""
 

@@ -5,8 +5,6 @@ The prelude transposes each block of its tile, so that an epilogue's tile has a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from shlo_disc.dynamic_ops.elementwise import converted
 from shlo_disc.dynamic_ops.indexing import linear
 from shlo_disc.emit.scopes import INDENT
@@ -21,11 +19,12 @@ from shlo_disc.kernels.simplify_kernel import rewrite_store, stage_dims
 from shlo_disc.lower_cpu.rows import RowPrinter
 from shlo_disc.lower_cpu.templates import CallBack, call_back
 from shlo_disc.lower_cpu.vectorize import can_vectorize
+from shlo_disc.records import record
 
 _IMAGE = Sym("%image")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TransposedStores:
     """The stores at each feature and position (`place`) of an image, which has `space` positions."""
 

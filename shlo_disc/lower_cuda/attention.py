@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.naming import NAME
@@ -23,6 +22,7 @@ from shlo_disc.lower_cuda.attention_tiles import QUERIES, AttentionTile, tiles_f
 from shlo_disc.lower_cuda.cost import LOAD_LATENCY, memory_cycles
 from shlo_disc.lower_cuda.printed import Printed, signature
 from shlo_disc.lower_cuda.spelling import CudaSpelling
+from shlo_disc.records import record
 
 # A row of a query, a key or a value is held in registers: at most 128 elements.
 ATTENTION = AttentionAbility(frozenset({DType.F32, DType.F16, DType.BF16}), 128)
@@ -61,7 +61,7 @@ def _few_queries(kernel: AttentionKernel) -> tuple[Guard[Dim], ...] | None:
     return tuple(Guard(size, "<=", const(limit)) for size, limit in limits if size.constant is None)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Function:
     """One printed kernel and its launch."""
 
@@ -69,7 +69,7 @@ class _Function:
     call: GridLaunch[Dim]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _AttentionLaunch:
     """Blocks per point of the batch, and the cost of one; `split`: further sizes, if it uses the workspace."""
 

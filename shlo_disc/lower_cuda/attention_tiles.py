@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from shlo_disc.dynamic_ops.contract import Precision
 from shlo_disc.expr.dim import Dim, maximum, minimum
@@ -11,6 +10,7 @@ from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.attention.forward import AttentionKernel
 from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, LOAD_LATENCY
 from shlo_disc.lower_cuda.spelling import CudaSpelling
+from shlo_disc.records import record
 
 WARPS = 4
 QUERIES = 16  # per warp
@@ -22,7 +22,7 @@ MOST_SPLITS = 16  # blocks among which the keys of the same queries are split
 STEPS_PER_SPLIT = 4  # least iterations of the loop over keys that justify a further block
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Products:
     """How the prelude multiplies: its struct, padding of rows of K and V in shared memory, multiply-adds per cycle."""
 
@@ -41,7 +41,7 @@ TF32 = Products("Tf32Products", 8, 4, 8, 350)
 PLAIN = Products("PlainProducts", 4, 4, 8, 60, most=32, in_shared=True)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AttentionTile:
     """The work of a block: `row_warps` warps with different queries, or `key_warps` warps with different keys."""
 

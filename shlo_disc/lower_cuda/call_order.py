@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import assert_never
 
 from shlo_disc.diagnostics import InternalError
@@ -18,6 +17,7 @@ from shlo_disc.dynamic_ops.program import Tensor
 from shlo_disc.expr.dim import Dim
 from shlo_disc.host_ir import Command, Copy, Fill, GridLaunch, Product
 from shlo_disc.lower_cuda.printed import Printed
+from shlo_disc.records import record
 
 _KERNEL = re.compile(
     r'^extern "C" __global__ void __launch_bounds__\([^)]*\) (?P<name>[@\w]+)\((?P<params>[^)]*)\) \{\n'
@@ -31,7 +31,7 @@ _HANDED = re.compile(
 _POINTER = re.compile(r"\b(?P<const>const )?\w+\* (?P<restrict>__restrict__ )?const (?P<name>\w+)")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Pointer:
     """A pointer parameter: whether the kernel reads and writes through it, and whether it is `__restrict__`."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from shlo_disc.emit.naming import NAME
@@ -26,6 +26,7 @@ from shlo_disc.lower_cuda.products import (
     tiles_for,
 )
 from shlo_disc.lower_cuda.split import DepthSplit, print_sum, split_depth
+from shlo_disc.records import record
 
 POINT_THREADS = 256
 POINT_OPS = 12  # instructions per tap and feature: its index, a bounds check, two loads
@@ -68,7 +69,7 @@ def flat_stride(strides: Sequence[Dim], extents: Sequence[Dim]) -> Dim | None:
 # -- shared by all kernels of a convolution
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Shape:
     """A convolution as `groups` products of positions x depth by depth x features per group."""
 

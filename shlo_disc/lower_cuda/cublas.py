@@ -7,7 +7,7 @@ there is no variant by cuBLAS. Nested batch loops are collapsed where the stride
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shlo_disc.emit.naming import NAME
 from shlo_disc.expr.dim import Dim, Sym, const, maximum, of
@@ -19,12 +19,13 @@ from shlo_disc.kernels.rewrite import ArgRewriter, DimRewriter
 from shlo_disc.kernels.simplify_kernel import merge_loops, rewrite_store
 from shlo_disc.lower_cuda.maps import map_pieces
 from shlo_disc.lower_cuda.products import compute_of
+from shlo_disc.records import record
 
 ONE = const(1)
 ROW, COLUMN = Sym("%x0"), Sym("%x1")  # loop symbols of the pass after the product
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Library:
     """Variants that call cuBLAS, the text of the passes that follow, and the bytes of workspaces."""
 
@@ -33,7 +34,7 @@ class Library:
     workspaces: tuple[Dim, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Matrix:
     """A matrix as passed to cuBLAS: `leading` is the distance of two rows, or of two columns if `transposed`."""
 

@@ -7,7 +7,6 @@ tiles; kernels for products with at most eight rows or columns.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from shlo_disc.emit.naming import NAME
 from shlo_disc.emit.scopes import INDENT, clean
@@ -36,6 +35,7 @@ from shlo_disc.lower_cuda.products import (
     tiles_for,
 )
 from shlo_disc.lower_cuda.split import DepthSplit, print_sum, split_depth
+from shlo_disc.records import record
 
 CONTRACTIONS: frozenset[ProductTypes] = frozenset(
     {
@@ -54,7 +54,7 @@ THIN_COLUMNS = 8  # columns of a block, where the depth is contiguous
 WIDE_LANES = 4  # packs of 16 bytes per block, where columns are contiguous
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Way:
     """Functions, the variants that launch them, and the bytes of a workspace."""
 
@@ -264,7 +264,7 @@ def _thin_way(
     return _Way((function,), (Variant(label, guards, False, (call,)),))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Line:
     """An operand as lines along the depth: rows of A, or columns of B."""
 

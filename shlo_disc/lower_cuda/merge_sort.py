@@ -9,7 +9,6 @@ from a header in front of the items.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from shlo_disc.emit.naming import NAME
 from shlo_disc.emit.scopes import INDENT
@@ -18,6 +17,7 @@ from shlo_disc.host_ir import GridLaunch, Guard, Variant
 from shlo_disc.kernels.kernel import Param
 from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, LOAD_LATENCY, memory_cycles
 from shlo_disc.lower_cuda.printed import signature
+from shlo_disc.records import record
 
 BLOCK = 256
 MOST_BLOCKS = 1 << 20  # beyond that, a block takes several tiles
@@ -28,7 +28,7 @@ HEADER = 16  # bytes in front of the items in a workspace: SHLO_SORT_HEADER
 COMPARE = 30  # cycles of one dependent step of a search or merge in shared memory
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sorting:
     """`lines` lines of `extent` items of `item_bytes` each.
 

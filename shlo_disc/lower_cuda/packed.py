@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shlo_disc.analysis.access import children
 from shlo_disc.emit.emitter import Emitter, is_guard
@@ -27,12 +27,13 @@ from shlo_disc.kernels.kernel import Axis, Param, Scratch, Stage, Store
 from shlo_disc.kernels.rewrite import DimRewriter, nodes_of
 from shlo_disc.kernels.simplify_kernel import rewrite_stage, stage_formulas
 from shlo_disc.lower_cuda.spelling import CudaSpelling
+from shlo_disc.records import record
 
 LANE = Sym("%lane")
 PACK_BYTES = 16  # what one instruction loads or stores
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Packing:
     """A stage whose last axis counts packs of `width` lanes; `LANE` is the index in a pack.
 

@@ -11,7 +11,7 @@ in 32 banks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.scopes import INDENT, clean
@@ -20,12 +20,13 @@ from shlo_disc.expr.dim import Dim, of
 from shlo_disc.expr.scalar import Load
 from shlo_disc.kernels.kernel import Axis, RowKernel, Scratch
 from shlo_disc.lower_cuda.points import SECTOR, decode
+from shlo_disc.records import record
 
 BANKS = 16, 128  # remainder and modulus of the pitch of rows of scratch, in bytes
 UNROLLED = 4  # loads in flight per thread
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TransposedLoad:
     """A load that is transposed: along which loop of its stages, and the scratch that these read instead."""
 
@@ -38,7 +39,7 @@ class TransposedLoad:
         return (rows * self.scratch.dtype.bytes + SECTOR) // rows
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TransposedKernel:
     """A kernel that reads scratch in place of operands that are contiguous across its rows."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product as product_of
 from typing import NamedTuple
 
@@ -34,6 +34,7 @@ from shlo_disc.lower_cuda.rows.schedules import EVERY_SHARED, SPILL_BLOCKS, bloc
 from shlo_disc.lower_cuda.rows.scratch import offsets
 from shlo_disc.lower_cuda.rows.teams import SPILL
 from shlo_disc.lower_cuda.spelling import CudaSpelling
+from shlo_disc.records import record
 
 
 class Style(NamedTuple):
@@ -57,7 +58,7 @@ STYLES = tuple(Style(packs, cut, long) for packs, cut, long in product_of((True,
 SPILLING = Style(packs=False, cut=False, long=True, spills=True)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LaunchPart:
     """A group of the launch: its tensors, the ways to compute it, and what these need besides.
 
@@ -116,7 +117,7 @@ def _in_place(parts: Sequence[LaunchPart]) -> InPlace:
     return tuple((places[source], places[target]) for source, target in pairs if readers[source] == 1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _PartNames:
     """A part in one variant: its way, the positions of its buffers in the launch, and the prefix of its names."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from shlo_disc.emit.indices import size_name
 from shlo_disc.emit.scopes import INDENT
@@ -12,11 +11,12 @@ from shlo_disc.host.program import InPlace
 from shlo_disc.host_ir import GridLaunch, Guard, Variant
 from shlo_disc.kernels.kernel import Param
 from shlo_disc.lower_cuda.spelling import CudaSpelling
+from shlo_disc.records import record
 
 ALIGNMENT = 16  # bytes, of every array in shared memory
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Printed:
     """CUDA functions (their names begin with `naming.NAME`), and variants that launch them.
 
@@ -32,7 +32,7 @@ class Printed:
     in_place: InPlace = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Shared:
     """An array in shared memory: a C++ type, a name, the number of elements, and the bytes of one."""
 
@@ -42,7 +42,7 @@ class Shared:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelText:
     """A kernel whose place in the grid is `block` and `blocks`, so that it can be a part of a larger one.
 
@@ -92,7 +92,7 @@ class KernelText:
         return sum(-(-s.count * s.bytes // ALIGNMENT) * ALIGNMENT for s in self.shared)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Way:
     """One way to compute a group, or a stage of it: kernels, functions that these call, and launches.
 

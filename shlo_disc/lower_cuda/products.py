@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from shlo_disc.dynamic_ops.contract import Precision
@@ -20,6 +19,7 @@ from shlo_disc.kernels.rewrite import nodes_of
 from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, LOAD_LATENCY
 from shlo_disc.lower_cuda.printed import signature
 from shlo_disc.lower_cuda.spelling import CudaSpelling
+from shlo_disc.records import record
 
 MOST_BLOCKS = 2**31 - 1
 # Rate at which one multiprocessor reads operands of tiles. Neighbours share them in the L2 cache, but a block has only
@@ -37,7 +37,7 @@ def compute_of(dtype: DType, precision: Precision) -> str:
     return "tf32" if dtype is DType.F32 and precision is not Precision.HIGHEST else "f32"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProductTile:
     """A tile of the prelude: `text` is a format of its C++ type, for the element type and the operands' directions."""
 
@@ -90,7 +90,7 @@ def capped(blocks: Dim) -> Dim:
     return minimum(blocks, MOST_BLOCKS)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PrintedFunction:
     """A printed CUDA kernel, and the arguments of its launch."""
 

@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.indices import size_name
@@ -24,13 +23,14 @@ from shlo_disc.kernels.kernel import ScanKernel
 from shlo_disc.lower_cuda.cost import BARRIER_LATENCY, LOAD_LATENCY, SHUFFLE_LATENCY, memory_cycles
 from shlo_disc.lower_cuda.printed import Printed, signature
 from shlo_disc.lower_cuda.spelling import CudaSpelling
+from shlo_disc.records import record
 
 _SPELL = CudaSpelling()
 MOST_BLOCKS = 1 << 20
 PART_TILES = 4  # tiles per part of a split line
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _ScanPlan:
     """The common parameters of a scan's launches."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from shlo_disc.analysis.access import children
 from shlo_disc.emit.emitter import Emitter
@@ -19,13 +18,14 @@ from shlo_disc.kernels.inplace import scatter_pairs
 from shlo_disc.kernels.kernel import Axis, Param, ScatterKernel, Sweep
 from shlo_disc.lower_cuda.printed import heading, pointers
 from shlo_disc.lower_cuda.spelling import CudaSpelling
+from shlo_disc.records import record
 
 _SPELL = CudaSpelling()
 BLOCK = 256
 BATCH = 8  # updates of one target that are loaded together
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScatterAxes:
     """The axes of a scatter: those that decide which updates collide, and those of windows."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from shlo_disc.analysis.access import children
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.indices import size_name
@@ -25,12 +23,13 @@ from shlo_disc.lower_cuda.merge_sort import (
 )
 from shlo_disc.lower_cuda.printed import Printed
 from shlo_disc.lower_cuda.spelling import CudaSpelling
+from shlo_disc.records import record
 
 _SPELL = CudaSpelling()
 _POSITION = ("idx", "at", 8)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Keys:
     """Members of an item: operands by number, and whether it holds its position."""
 

@@ -6,7 +6,6 @@ A second kernel adds the partial sums, always in the same order, and runs the ep
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from shlo_disc.emit.naming import NAME
 from shlo_disc.emit.scopes import INDENT
@@ -26,13 +25,14 @@ from shlo_disc.lower_cuda.products import (
     extents_of,
     product_text,
 )
+from shlo_disc.records import record
 
 SPLIT_BLOCKS = 264  # two per multiprocessor; with fewer tiles the depth is split
 SPLIT_DEPTH, MOST_SPLITS = 256, 32
 THREADS = 256
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DepthSplit:
     """`count` parts of the depth (one if there are enough tiles), each `part` deep, for `sums` results."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shlo_disc.emit.naming import NAME
 from shlo_disc.emit.reductions import combine, identity, levels, picks_position
@@ -21,9 +21,10 @@ from shlo_disc.kernels.kernel import Axis, Reduction, Stage
 from shlo_disc.kernels.simplify_kernel import stage_formulas
 from shlo_disc.lower_cuda.packed import PACK_BYTES, PackedEmitter, Packing, pack_stage
 from shlo_disc.lower_cuda.spelling import CudaSpelling
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Threads:
     """Threads that share points: their `count`, the own `place` among them, and the function that reduces over them."""
 
@@ -39,7 +40,7 @@ SQUADS = Threads("(TEAM / SQUAD<TEAM>)", "squad_number<TEAM>(lane)", "")  # each
 ALONE = Threads("1", "0", "")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StagePlan:
     """A stage, whose innermost axis counts packs if there is a `packing`, and the stage without packs."""
 
@@ -70,7 +71,7 @@ def pack(stage: Stage, facts: Facts, most: int = PACK_BYTES) -> StagePlan:
     return StagePlan(replace(packing.stage, reductions=reductions), packing, stage)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StageText:
     """The statements of a stage, and the types to declare before the function."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shlo_disc.analysis.access import children
 from shlo_disc.emit.emitter import Emitter, is_guard
@@ -36,6 +36,7 @@ from shlo_disc.lower_cuda.points import (
 )
 from shlo_disc.lower_cuda.printed import KernelText, Shared, Way
 from shlo_disc.lower_cuda.spelling import CudaSpelling
+from shlo_disc.records import record
 
 SIDE = 32  # of a tile: a warp
 NARROW_SIDE = 64  # of a tile of elements of at most 2 bytes: a line of 128 bytes
@@ -51,7 +52,7 @@ FETCH = 64  # further bytes per line that is not aligned to sectors: the granula
 Access = tuple[Param, Dim]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tiles:
     """The axis along which transposed reads are contiguous, and the reads; each has a tile."""
 

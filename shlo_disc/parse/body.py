@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shlo_disc.diagnostics import ParseError, Source, UnsupportedOpError, VerifyError
 from shlo_disc.ir.attributes import Location, QuantizedTensorType, TensorType, Type
@@ -12,11 +12,12 @@ from shlo_disc.ir.verify import TERMINATORS
 from shlo_disc.parse.draft import Count, Named, OpDraft, ResultNames
 from shlo_disc.parse.old_forms import Renew
 from shlo_disc.parse.values import ValueReader
+from shlo_disc.records import record
 
 SHORT_NAMES: Mapping[str, str] = {"call": "func.call", "return": "func.return"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpForm:
     """How an op is parsed; without `parse` the op is read in generic form only."""
 

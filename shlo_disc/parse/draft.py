@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from shlo_disc.ir.attributes import Attribute, Location, Type
 from shlo_disc.ir.core import Region, Value
+from shlo_disc.records import record
 
 ResultNames: TypeAlias = list[tuple[str, int, int]]  # `%a:2, %b =`: names, number of values each, and where
 
@@ -26,7 +27,7 @@ class OpDraft:
     applies: str = ""  # `reduce … applies NAME`: the region is made once the op's location is known
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Count:
     """How many operands, results or regions an op takes; no `most` means any number."""
 
@@ -39,7 +40,7 @@ class Count:
         return str(self.least) if self.least == self.most else f"{self.least} to {self.most}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Named:
     """A block argument or a group of results, before it is a value."""
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from shlo_disc.dialects.record import AttributeSlot, OpRecord, Slot
 from shlo_disc.ir.attributes import DenseArrayAttr, EnumAttr
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.parse.draft import Count
+from shlo_disc.records import record
 
 _LISTS: Mapping[DType | None, str] = {DType.I64: "i64s", DType.I1: "flags"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpSyntax:
     """One op: the numbers of its operands, results and regions, its pretty form if it has one, and its attributes.
 

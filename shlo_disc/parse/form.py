@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from shlo_disc.ir.attributes import Attribute
 from shlo_disc.ir.core import Op
@@ -18,6 +18,7 @@ from shlo_disc.parse.body import BodyReader
 from shlo_disc.parse.draft import OpDraft
 from shlo_disc.parse.lexer import split_tokens
 from shlo_disc.parse.writer import BodyWriter
+from shlo_disc.records import record
 
 Read = Callable[[BodyReader, OpDraft], None]
 Write = Callable[[BodyWriter, Op], str]
@@ -28,7 +29,7 @@ def always(_op: Op) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Directive:
     """One part of a form.
 
@@ -49,7 +50,7 @@ class Directive:
         return kinds_fit and self.fits(op)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Form:
     """A whole template, compiled; `attributes` are those that it names."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from shlo_disc.diagnostics import Span
@@ -20,6 +19,7 @@ from shlo_disc.ir.attributes import (
 from shlo_disc.ir.core import Block, Declaration, Function
 from shlo_disc.parse.body import BodyReader
 from shlo_disc.parse.draft import Named
+from shlo_disc.records import record
 
 _VISIBILITIES = ("public", "private", "nested")
 
@@ -29,7 +29,7 @@ _Dictionaries = tuple[Mapping[str, Attribute], ...]
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Header:
     """The header of a function, before its body."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from shlo_disc.diagnostics import CompileError, ParseError, Source, UnsupportedOpError
 from shlo_disc.ir.attributes import Attribute, Location
@@ -18,6 +17,7 @@ from shlo_disc.parse.origins import naming_origins, read_origin
 from shlo_disc.parse.printer import print_module
 from shlo_disc.parse.syntax import FORMS
 from shlo_disc.parse.tokens import RESOURCES
+from shlo_disc.records import record
 
 _MARKER = re.compile(r"^// -----", re.MULTILINE)  # MLIR's own mark between the modules of a file
 
@@ -63,7 +63,7 @@ def parse_modules(text: str, file: str = "<string>") -> tuple[Module, ...]:
     return modules
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _ModuleFrame:
     """A module without the aliases that follow it."""
 

@@ -18,6 +18,7 @@ from itertools import accumulate, repeat
 
 from shlo_disc.diagnostics import ParseError, Source, Span
 from shlo_disc.limits import MOST_NESTED
+from shlo_disc.records import record
 
 LONG_LITERAL = 'dense<"0x…">'
 RESOURCES = "{-#"  # stands for a whole section `{-# … #-}`
@@ -43,7 +44,7 @@ TOKEN = re.compile(
 DEPTH = {"(": 1, "[": 1, "{": 1, "<": 1, ")": -1, "]": -1, "}": -1, ">": -1}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Long:
     """A token that is left in the text."""
 

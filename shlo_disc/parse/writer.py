@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from shlo_disc.ir.attributes import Attribute, FunctionType, Location
 from shlo_disc.ir.core import Op, Region, Value
 from shlo_disc.ir.spelling import spell_dictionary, spell_location, spell_type
 from shlo_disc.parse.body import SHORT_NAMES
+from shlo_disc.records import record
 
 _SHORT = {name: short for short, name in SHORT_NAMES.items()}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WrittenForm:
     """How an op is written: which attributes are its own, and its pretty form, if it has one.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, TypeAlias
 
 from shlo_disc.analysis.access import is_free
@@ -17,6 +17,7 @@ from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.passes.dce import eliminate_dead_ops
 from shlo_disc.passes.rewriting import Changed, Producers, rewrite
+from shlo_disc.records import record
 
 HasKernel: TypeAlias = Callable[[Op[Any]], bool]
 
@@ -113,7 +114,7 @@ def _sums(dtype: DType) -> DType:
     return dtype
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Maker:
     """Builds the ops that replace a convolution."""
 

@@ -6,7 +6,7 @@ So do ops on elements whose result has none.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from shlo_disc.dynamic_ops import create, gather, move, slices
@@ -23,6 +23,7 @@ from shlo_disc.expr.scalar import Const, Index, Scalar
 from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.passes.rewriting import Pass, Producers, rewrite
+from shlo_disc.records import record
 
 _Rule: TypeAlias = Callable[[Op[Any], Producers], Op[Any] | Tensor]
 _ELEMENTWISE = frozenset(one.name for one in ELEMENTWISE) - {BITCAST_CONVERT.name}
@@ -90,7 +91,7 @@ _COMPOSITIONS: Mapping[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Constants:
     """The element query for an op whose operands are all constants."""
 

@@ -6,13 +6,14 @@ Partition k begins with ordinary ops, followed by the ops of level k that run pr
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any, TypeGuard, cast
 
 from shlo_disc.analysis.access import is_free
 from shlo_disc.dynamic_ops.control import OutlinedAttrs
 from shlo_disc.dynamic_ops.program import Check, Op, Program, Tensor
 from shlo_disc.expr.dim import Dim, Sym, product
+from shlo_disc.records import record
 
 _TYPICAL = 128  # a size where bytes are compared
 
@@ -22,7 +23,7 @@ def is_outlined(op: Op[Any]) -> TypeGuard[Op[OutlinedAttrs]]:
     return isinstance(op.attrs, OutlinedAttrs)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Levels:
     """The first partition in which an op can run or a symbol is known. `inputs`: the tensors that each op reads."""
 

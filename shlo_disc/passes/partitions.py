@@ -26,9 +26,10 @@ from shlo_disc.passes.partition_scheduling import (
     symbols_of,
     symbols_of_check,
 )
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProgramPartition:
     """A part of a program: a program that runs once, or an op that runs programs of its own.
 
@@ -46,7 +47,7 @@ class ProgramPartition:
         return self.runs.body.results if isinstance(self.runs, Program) else self.runs.results
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PartitionedProgram:
     """A program as partitions that run one after the other; `results` are numbers of values.
 

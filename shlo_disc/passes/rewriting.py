@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
+from shlo_disc.records import record
 
 Producers: TypeAlias = Mapping[Tensor, Op[Any]]
 Changed: TypeAlias = Op[Any] | Tensor | Sequence[Op[Any]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pass:
     """One rewrite of DHLO: a name and a pure function."""
 

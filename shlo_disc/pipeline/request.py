@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from shlo_disc.call_signature import Signature
 from shlo_disc.options import CompileOptions, Hints
+from shlo_disc.records import record
 from shlo_disc.schedules.tables import UNKNOWN, Scheduling
 from shlo_disc.target_names import HOST
 
 _DEFAULTS, _NO_HINTS = CompileOptions(), Hints()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Request:
     """One compilation: the device, the options, and what the caller declares about the program."""
 

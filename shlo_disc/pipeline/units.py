@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from shlo_disc.analysis.sizes import Point
 from shlo_disc.artifact import Artifact, SourceFile
@@ -15,9 +14,10 @@ from shlo_disc.ir.core import Module
 from shlo_disc.kernels.groups import Fuse
 from shlo_disc.pipeline.request import Request
 from shlo_disc.pipeline.stopwatch import Stopwatch
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Compilation:
     """What stays the same while a module is compiled.
 
@@ -31,7 +31,7 @@ class Compilation:
     iterations: Iterator[Sym]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CompilationUnit:
     """A program that gets host code of its own: the module's, a partition of one, or what a loop or a branch runs.
 
@@ -46,7 +46,7 @@ class CompilationUnit:
     is_inner: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GeneratedCode:
     """The code of a unit: the steps of its host program, the printed driver that runs them, and the kernels' files.
 
@@ -59,7 +59,7 @@ class GeneratedCode:
     points: tuple[Point, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CompiledUnit:
     """The artifact of a unit, and the memory that a run of it needs."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from importlib import import_module
 from typing import Any, Final, cast
 
@@ -12,6 +12,7 @@ from shlo_disc import plain_tree
 from shlo_disc.call_signature import Signature, flat_tree, plain
 from shlo_disc.options import CompileOptions, Hints
 from shlo_disc.program_file.archive import ProgramFileError
+from shlo_disc.records import record
 
 FORMAT: Final = "shlo_disc program"
 SCHEMA: Final = 2  # of the file; a reader knows those up to its own
@@ -19,7 +20,7 @@ MANIFEST: Final = "manifest.json"
 _MOST_ARGUMENTS: Final = 1 << 20  # of a function
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CodeEntry:
     """The program for one kind of machine: names of members.
 
@@ -38,7 +39,7 @@ class CodeEntry:
     constants: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BoundEntry:
     """The bound arguments, if the program has some. `shapes` and `known` are by number, as texts.
 
@@ -56,7 +57,7 @@ class BoundEntry:
     member: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Manifest:
     """What a file holds. `source`: the member with the StableHLO text; `source_name`: its name, for errors.
 

@@ -19,6 +19,7 @@ from shlo_disc.program_file.contents import encode_program, without_constants
 from shlo_disc.program_file.manifest import MANIFEST, BoundEntry, CodeEntry, Manifest, package_version, write_manifest
 from shlo_disc.program_file.origin import Origin
 from shlo_disc.program_file.tensors import StoredTensor, write_tensors
+from shlo_disc.records import record
 from shlo_disc.runtime.binding import SavedBinding
 from shlo_disc.runtime.building.machines import TargetMachine, best_machine, machine_named, target_machine
 from shlo_disc.runtime.library import INTERFACE
@@ -28,7 +29,7 @@ from shlo_disc.runtime.saved_code import MachineCode, Restorable, packed_form, s
 _CONSTANTS, _WEIGHTS, _SOURCE = "constants.safetensors", "weights.safetensors", "program.mlir"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BoundProgram:
     """A program with bound arguments: so many positional ones, and keywords. `unbound` is the program without them."""
 

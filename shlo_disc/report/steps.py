@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import assert_never
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.host_ir import Case, Choice, Copy, GridLaunch, HostCall, Launch, LaunchGroup, Slot, Step, While
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StepPlace:
     """A step, and its nesting depth in loops and branches. It ends before the step number `end`."""
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError
+from shlo_disc.records import record
 from shlo_disc.runtime.arguments import check_sizes, conform_one, show_shape
 from shlo_disc.runtime.interop import Array, jax_types
 from shlo_disc.runtime.library import Binder, Pointers, Words, pointers, words
@@ -25,7 +26,7 @@ def span_of(array: Any) -> Span:
     return (array.ctypes.data, array.nbytes) if type(array) is np.ndarray else (id(array), getattr(array, "nbytes", 0))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PackedArray:
     """A packed form of bound arguments: their names, and its bytes."""
 
@@ -33,7 +34,7 @@ class PackedArray:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Binding:
     """The bound arguments of a program, by number, and the initial frame of calls. Never changed.
 
@@ -93,7 +94,7 @@ def bind_arrays(constants: Constants, dtypes: Sequence[np.dtype[np.generic]], gi
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SavedBinding:
     """What of bound arguments has to be kept: see `Binding`. `known`: symbols that they fix, by number."""
 
@@ -219,7 +220,7 @@ def check_same(artifact: Artifact, found: Mapping[int, tuple[int, ...]], bound: 
             )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BoundMemory:
     """Bytes of bound arguments: of the given arrays, of those that are kept, and of packed forms.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,6 +11,7 @@ from shlo_disc.custom_calls import CustomCall, decoded
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.host_ir import HostCall
 from shlo_disc.linear_algebra import Routine
+from shlo_disc.records import record
 from shlo_disc.runtime.fourier import Transform, bind_fft
 from shlo_disc.runtime.host_calls import Callee
 from shlo_disc.runtime.interop import as_numpy, dtype_of
@@ -22,7 +22,7 @@ BindFft: TypeAlias = Callable[[Transform, int], Callee]
 BindRoutine: TypeAlias = Callable[[Routine], Callee]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Libraries:
     """The libraries that compute host calls of a device.
 

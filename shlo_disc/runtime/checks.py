@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from shlo_disc.artifact import Artifact, CheckText
 from shlo_disc.diagnostics import InternalError, RuntimeShapeError, split_message
+from shlo_disc.records import record
 from shlo_disc.runtime.symbols import Symbols
 from shlo_disc.size_expr import SizeExpr, evaluate, symbols_of
 
@@ -47,7 +47,7 @@ def verify_layout(artifact: Artifact, symbols: Symbols) -> None:
             )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ShownSize:
     """A part of a message: the value of a size in a call."""
 

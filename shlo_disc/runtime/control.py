@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from typing import Any, Protocol, assert_never
 
 import numpy as np
 
 from shlo_disc.artifact import Argument, Artifact, Branches, Callee, Loop
 from shlo_disc.diagnostics import RuntimeShapeError
+from shlo_disc.records import record
 from shlo_disc.runtime.executable import Executable
 from shlo_disc.runtime.executors import Executor
 
@@ -51,7 +51,7 @@ class Single:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PartRunner:
     """Runs a partition that is one program. `takes`: the numbers of the inputs that are not bound."""
 
@@ -141,7 +141,7 @@ class LoopRunner:
         return (*carried, _sizes(carried, self.loop.sized))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BranchRunner:
     """Runs one of several programs. The host waits for the index. `takes`: the inputs of each."""
 

@@ -7,11 +7,11 @@ import math
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.host_ir import Launch, Selection
+from shlo_disc.records import record
 from shlo_disc.runtime.driver import CallPlan, Driver
 from shlo_disc.runtime.entry import NativeProgram
 from shlo_disc.runtime.library import LoadedProgram, Pointers, Runtime, pointers, words
@@ -27,7 +27,7 @@ _CALLS_KEPT = 1 << 16
 _ABSENT = ("packed", "null")  # kinds of buffers that exist only for bound arguments
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScheduleChoice:
     """The schedule that a product took: `candidate` is its name, empty if the prelude chose."""
 

@@ -9,11 +9,11 @@ import ctypes
 import math
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
 
 from shlo_disc.diagnostics import ArgumentTypeError
+from shlo_disc.records import record
 
 CUDA = 2  # DLDeviceType
 _KINDS: Mapping[int, str] = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex"}  # DLDataTypeCode
@@ -26,7 +26,7 @@ _SMALL_FLOATS: Mapping[int, str] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArrayView:
     """The memory of an array, while `capsule` lives."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal, NamedTuple, Protocol
 
@@ -14,6 +13,7 @@ import numpy as np
 from shlo_disc.artifact import LARGEST_SIZE, Artifact
 from shlo_disc.bytecode import HostCode
 from shlo_disc.diagnostics import InternalError, RuntimeShapeError
+from shlo_disc.records import record
 from shlo_disc.runtime.callees import bind_on_host
 from shlo_disc.runtime.checks import broken, verify, verify_layout
 from shlo_disc.runtime.entry import NativeProgram
@@ -40,7 +40,7 @@ class Output(NamedTuple):
     dtype: np.dtype[np.generic]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CallPlan:
     """What a call needs that depends on its sizes alone."""
 

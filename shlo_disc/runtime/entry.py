@@ -7,12 +7,12 @@ import math
 import weakref
 from collections.abc import Callable, Sequence
 from ctypes import POINTER, c_char_p, c_int64, c_void_p, py_object
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from shlo_disc.artifact import Artifact
+from shlo_disc.records import record
 from shlo_disc.runtime.binding import Binding
 from shlo_disc.runtime.host_calls import HostCalls, Session, memory_of
 from shlo_disc.runtime.interop import dtype_of, jax_put, to_jax
@@ -117,7 +117,7 @@ class _Signature(ctypes.Structure):
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NativeProgram:
     """A program that C runs alone: the address of its `ShloHostCode`, and what is the same in all calls."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from numpy.typing import NDArray
 
 from shlo_disc.artifact import Argument, Artifact
+from shlo_disc.records import record
 from shlo_disc.runtime.binding import BoundMemory, PackedArray, Span
 from shlo_disc.runtime.dispatch import Log
 from shlo_disc.runtime.entry import Entry
@@ -16,7 +16,7 @@ from shlo_disc.runtime.steps import Observer
 from shlo_disc.runtime.xla.platform import XlaProgram
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stats:
     """Counters and times of an executable."""
 

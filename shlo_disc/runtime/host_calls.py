@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.host_ir import HostCall, Slot
+from shlo_disc.records import record
 from shlo_disc.runtime.interop import Array, dtype_of
 from shlo_disc.runtime.steps import Buffers, host_calls
 
@@ -74,7 +74,7 @@ class Session:
             del error  # its traceback refers to this frame: no reference cycle
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Site:
     """A host call of the program, ready to be made."""
 

@@ -8,7 +8,6 @@ import threading
 import weakref
 from _ctypes import dlclose
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from types import MappingProxyType
@@ -18,6 +17,7 @@ import numpy as np
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import ToolchainError
+from shlo_disc.records import record
 from shlo_disc.runtime.interpreter import teach
 from shlo_disc.runtime.memory import POOL
 
@@ -70,7 +70,7 @@ class _Bind(ctypes.Structure):
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Runtime:
     """The thread pool of this process for one number of threads."""
 
@@ -87,7 +87,7 @@ class Runtime:
     run_call: Native
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LoadedProgram:
     """The loaded code of one artifact. It is unmapped when nothing refers to `handle` any more.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol, cast, runtime_checkable
 
@@ -13,6 +12,7 @@ import numpy as np
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.options import CompileOptions
+from shlo_disc.records import record
 from shlo_disc.runtime.binding import SavedBinding
 from shlo_disc.runtime.building.machines import TargetMachine
 from shlo_disc.runtime.interop import dtype_of
@@ -20,7 +20,7 @@ from shlo_disc.runtime.partitions import Runnable
 from shlo_disc.target_names import saved_code_module
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PartCode:
     """The kernels of a part of a program, a shared object, and its host program, bytecode."""
 
@@ -28,7 +28,7 @@ class PartCode:
     host: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MachineCode:
     """The code of each part of a program, in the order of `Artifact.parts`, and the thread pool's shared object."""
 

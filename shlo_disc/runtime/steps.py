@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias, assert_never
 
 import numpy as np
@@ -28,6 +28,7 @@ from shlo_disc.host_ir import (
     Step,
     While,
 )
+from shlo_disc.records import record
 from shlo_disc.runtime.interop import Array, dtype_of
 from shlo_disc.runtime.library import Pointers
 from shlo_disc.size_expr import SizeExpr, evaluate
@@ -35,7 +36,7 @@ from shlo_disc.size_expr import SizeExpr, evaluate
 Fetch: TypeAlias = Callable[[int, int], bytes | memoryview]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BufferPlaces:
     """The addresses of the buffers of a call; `aside` overrides those of some slots."""
 

@@ -8,8 +8,10 @@ shapes.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
+
+from shlo_disc.records import record
 
 _NAME = re.compile(r"(?P<form>\w+) (?P<rows>\d+)(?: by (?P<vectors>\d+))?(?: deep (?P<depth>\d+))?")
 Form: TypeAlias = Literal["own", "tiles", "stream"]
@@ -20,7 +22,7 @@ TILE_ROWS = 6  # of a tile
 ROWS = 192  # of blocks, or a multiple or a fraction
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Hardware:
     """Hardware limits of schedules: bytes of a vector register, registers for accumulators, bytes of caches."""
 
@@ -35,7 +37,7 @@ class Hardware:
         return f"{self.register * 8}-bit vectors, {self.l1 >> 10} KiB of L1, {self.l2 >> 10} KiB of L2"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MicroKernel:
     """Computes a block: `tiles` packs its columns of B, `stream` reads them in place, tile by tile.
 
@@ -73,7 +75,7 @@ def parse_kernel(name: str) -> MicroKernel:
     raise ValueError(f"found the micro-kernel {name!r}, expected {' or '.join(map(repr, FORMS))} and its rows")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Candidate:
     """A micro-kernel, and the block of the result that one task computes: the parameters of a launch."""
 

@@ -32,12 +32,12 @@ blocks in the same way, and so does the launch table of GPUs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shlo_disc.records import record
 from shlo_disc.schedules.candidates import Candidate
 
 UNIT = 2.0**-16  # unit of rates in nanoseconds: costs are integers, the same in every interpreter
@@ -49,7 +49,7 @@ _ALIASED = 1024  # elements in 4 KiB
 Maximum: TypeAlias = Callable[[Any, Any], Any]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rates:
     """Times of a micro-kernel on one core, in `UNIT`s.
 
@@ -71,7 +71,7 @@ class Rates:
     near: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Shape:
     """The sizes of a product: numbers, arrays of them, or dims. The batch is that of the launch."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, fields
 from typing import Any, Literal, TypeAlias, cast, get_args
 
+from shlo_disc.records import record
 from shlo_disc.schedules.candidates import MICRO_KERNELS, Hardware, MicroKernel, parse_kernel
 from shlo_disc.schedules.model import UNIT, Rates
 
@@ -20,7 +21,7 @@ _READ = 0.1  # ns per byte
 _SIZES: Mapping[str, int] = {"f32": 4, "f64": 8}  # bytes of the element types of analytic tables
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CostTable:
     """The rates of micro-kernels on one CPU, by element type as named in the prelude.
 
@@ -46,7 +47,7 @@ class CostTable:
         return sources[self.origin]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TunedProduct:
     """Measured times of one product on one core: `UNIT`s by micro-kernel, at some values of the size that varies.
 
@@ -59,7 +60,7 @@ class TunedProduct:
     times: tuple[tuple[MicroKernel, tuple[int, ...]], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Schedules:
     """The basis of `compile`'s choices: the costs of micro-kernels, and measurements of a program's products."""
 
@@ -163,7 +164,7 @@ def analytic(hardware: Hardware) -> CostTable:
     return CostTable(hardware.text, "analytic", tuple(kinds))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scheduling:
     """The basis of choices: costs, and the number of cores."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from shlo_disc.dialects.record import AttributeSlot, OpRecord, Slot, describe, describe_attributes, kind_of
 from shlo_disc.dialects.types import Tensor, is_sized
@@ -24,9 +24,10 @@ from shlo_disc.ir.core import Op, Value
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.ir.spelling import spell_attribute, spell_type
 from shlo_disc.ir.type_kind import TypeKind
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Broken:
     """Why an op is refused, and the label of the constraint that it breaks."""
 
@@ -34,7 +35,7 @@ class Broken:
     refusal: Refusal
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Filled:
     """The values of each slot. `open`: the rank of a tensor is unknown; constraints can be checked only at run time."""
 
@@ -42,7 +43,7 @@ class Filled:
     open: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Slots:
     """Checks each slot once for each type: types of a module are few, and one object each."""
 

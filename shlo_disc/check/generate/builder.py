@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from shlo_disc.check.generate.choices import Choices, chance, pick
 from shlo_disc.expr.dim import Dim, const
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.records import record
 
 Shape = tuple[Dim, ...]
 _NAME = re.compile(r"%\w+(?:#\d+)?")
@@ -18,7 +18,7 @@ _RECENT = 5  # last values, which are preferred as operands, so that programs be
 _ARITHMETIC = {"add": Dim.__add__, "multiply": Dim.__mul__, "divide": Dim.__floordiv__}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProgramValue:
     """A value of the program. Its type has `?` for dynamic sizes."""
 
@@ -31,7 +31,7 @@ class ProgramValue:
         return spell(self.shape, self.dtype)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Recipe:
     """The op, by name, that computes a size from two others."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from shlo_disc.check.generate.builder import ProgramBuilder, ProgramValue, Shape, spell
 from shlo_disc.check.generate.choices import chance, pick
 from shlo_disc.expr.dim import Dim, const
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.records import record
 
 _Body = Callable[[ProgramBuilder, Sequence[str], Sequence[str], str], tuple[list[str], list[str]]]
 
@@ -42,7 +42,7 @@ def _extremes(b: ProgramBuilder, a: Sequence[str], c: Sequence[str], type_: str)
     return lines, [least, _line(b, lines, "maximum", a[1], c[1], type_)]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Combiner:
     """How pairs of values are combined, and the initial values."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from shlo_disc.dialects.record import AttributeSlot, OpRecord, Slot
 from shlo_disc.dialects.types import shapes_agree
@@ -27,6 +26,7 @@ from shlo_disc.ir.attributes import (
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.ir.spelling import spell_attribute, spell_type
 from shlo_disc.ir.type_kind import TypeKind
+from shlo_disc.records import record
 
 _TYPED = 4  # the version whose `backend_config` is a dictionary
 _VALUE = TypeKind.TENSOR | TypeKind.TOKEN | TypeKind.TUPLE | TypeKind.BUFFER | TypeKind.FUTURE | TypeKind.UNRANKED
@@ -60,7 +60,7 @@ def _items(view: OpView, name: str) -> tuple[Attribute, ...]:
 _FIELDS = {"output_tuple_indices": ArrayAttr, "operand_index": IntegerAttr, "operand_tuple_indices": ArrayAttr}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Alias:
     """A part of the outputs that shares memory with a part of an operand."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from shlo_disc.dialects.checks import refuse_count
 from shlo_disc.dialects.record import Check
@@ -11,11 +10,12 @@ from shlo_disc.dialects.types import Shape
 from shlo_disc.dialects.view import OpView, Refusal
 from shlo_disc.ir.attributes import DenseAttr
 from shlo_disc.ir.spelling import spell_type
+from shlo_disc.records import record
 
 Rank = Callable[[OpView], int]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Window:
     """How a window of `size` elements moves over one dimension; None for numbers known only at run time."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,11 +10,12 @@ from shlo_disc.functions.references import complexes, floats, integers
 from shlo_disc.functions.references.formats import dtype_of, widened
 from shlo_disc.functions.references.integers import modular
 from shlo_disc.ir.dtypes import Array, DType
+from shlo_disc.records import record
 
 Function = Callable[..., Array]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reference:
     """One function of elements, for each kind of operands that it takes."""
 

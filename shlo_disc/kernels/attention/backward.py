@@ -11,7 +11,6 @@ of it, such as the gradient of a bias, is stored.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from shlo_disc.analysis.formula import Formulas, Producers
 from shlo_disc.dynamic_ops.contract import DotAttrs, accumulator
@@ -38,6 +37,7 @@ from shlo_disc.kernels.groups import Group
 from shlo_disc.kernels.kernel import Axis, Store
 from shlo_disc.kernels.rewrite import nodes_of
 from shlo_disc.kernels.softmax import GREATEST, RAW, TOTAL, args_of, reduction_name
+from shlo_disc.records import record
 
 GRADIENT = "gradient"
 
@@ -58,7 +58,7 @@ def read_backward(group: Group, facts: Facts, producers: Producers) -> tuple[Bac
         return str(refused)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Parts:
     """What `_ScoreReader` has found: `stands` has the args of the scores, their gradients and reductions.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from shlo_disc.dynamic_ops.contract import Precision
 from shlo_disc.expr.scalar import Arg, Convert, Scalar
@@ -12,9 +11,10 @@ from shlo_disc.kernels.attention.zero_propagation import is_zero_at
 from shlo_disc.kernels.kernel import Axis, MatrixView, Param, Store
 from shlo_disc.kernels.rewrite import ArgRewriter, nodes_of
 from shlo_disc.kernels.softmax import EXPONENTIAL, RAW, args_of, exponential_of
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RowSum:
     """A maximum from -inf, or a sum from 0, of a formula over a row's keys. `kept`: the element overwrites `raw`."""
 
@@ -24,7 +24,7 @@ class RowSum:
     kept: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BackwardProduct:
     """`weights` (an index into the kernel's) times `right`, summed over keys; `by_key`: over rows, for each key.
 
@@ -40,7 +40,7 @@ class BackwardProduct:
     epilogue: tuple[Store, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PairStore:
     """The store of every pair of a row and a key; `weights` is the index of those it shares most nodes with."""
 
@@ -48,7 +48,7 @@ class PairStore:
     store: Store
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BackwardKernel:
     """Per point of `batch`: `raw = q @ k^T` and `gradient = g @ v^T` by rows, sums of rows, and products of both.
 

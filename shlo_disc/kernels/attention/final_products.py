@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from shlo_disc.dynamic_ops.contract import DotAttrs
 from shlo_disc.dynamic_ops.program import Op, Tensor
@@ -17,9 +16,10 @@ from shlo_disc.kernels.contraction import epilogue_index
 from shlo_disc.kernels.groups import Group
 from shlo_disc.kernels.kernel import Axis
 from shlo_disc.kernels.templates import epilogue_stores
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FinalProduct:
     """A product: its group, which operand the weights are, and the symbols of their dims and of its sum.
 

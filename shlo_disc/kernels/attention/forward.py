@@ -8,7 +8,6 @@ sum of the blocks so far ("online softmax", Milakov & Gimelshein 2018; FlashAtte
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from shlo_disc.analysis.access import AffineView, is_free
 from shlo_disc.analysis.formula import Formulas, Producers
@@ -28,11 +27,12 @@ from shlo_disc.kernels.rewrite import nodes_of
 from shlo_disc.kernels.softmax import GREATEST, TOTAL, Question, Replaced, Softmax, match_softmax
 from shlo_disc.kernels.stages import Params
 from shlo_disc.kernels.templates import epilogue_stores
+from shlo_disc.records import record
 
 ROW, KEY, DEPTH, COLUMN = Sym("%i"), Sym("%j"), Sym("%d"), Sym("%c")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AttentionKernel:
     """`softmax(score(Q @ K^T)) @ V` per point of `batch`; the epilogue gets each finished element.
 
@@ -74,7 +74,7 @@ class AttentionKernel:
         return max(self.precisions, key=lambda p: p.value)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Space:
     """The loops of the second product: `weights` and `values` index its operands, `result` its result."""
 

@@ -8,7 +8,6 @@ of sequences) are decided at the corners of the block.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import reduce
 
 from shlo_disc.expr.dim import Dim, Sym, of
@@ -19,6 +18,7 @@ from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.dependence import Dependence
 from shlo_disc.kernels.softmax import unconverted
+from shlo_disc.records import record
 
 FIRST_ROW, END_ROW, FIRST_KEY, END_KEY = Sym("%i0"), Sym("%i1"), Sym("%j0"), Sym("%j1")
 
@@ -30,7 +30,7 @@ _OPPOSITE: Mapping[Direction, Direction] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Hidden:
     """`proof`: true only for blocks `[FIRST_ROW, END_ROW) x [FIRST_KEY, END_KEY)` of scores that are at most `fill`."""
 
@@ -43,7 +43,7 @@ def hidden_blocks(score: Scalar, row: Sym, key: Sym) -> Hidden | None:
     return _Masks(row, key).of(score)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Range:
     """The smallest and the largest value of an integer in a block."""
 
@@ -51,7 +51,7 @@ class _Range:
     high: Scalar
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Masks:
     row: Sym
     key: Sym

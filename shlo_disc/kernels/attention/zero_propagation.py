@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from shlo_disc.expr.scalar import Arg, Binary, Const, Load, Scalar, Select, Unary
 from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.functions.unary import UnaryFn
 from shlo_disc.kernels.softmax import GREATEST, unconverted
+from shlo_disc.records import record
 
 # The most numbers of at most 1e6 that may be multiplied: a product of up to 512 pairs is below 1e15, a sum over 10^6
 # keys below 1e21, and two of them with a constant below 1e38.
@@ -20,7 +19,7 @@ def is_zero_at(node: Scalar, exponential: Arg, total: Arg) -> bool:
     return _ZeroReader(exponential, total).is_zero(node)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _ZeroReader:
     exponential: Arg
     total: Arg

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -25,12 +25,13 @@ from shlo_disc.ir.attributes import (
 )
 from shlo_disc.ir.dtypes import DType, numpy_dtype
 from shlo_disc.legalize.builder import tensor_type
+from shlo_disc.records import record
 
 SIZE_TENSOR = TensorType((), DType.I64)
 TRUTH = TensorType((), DType.I1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SizeClaim:
     """What a constraint demands: a truth value, and the message where it is false, with the numbers in it."""
 
@@ -40,7 +41,7 @@ class SizeClaim:
     numbers: tuple[ir.Value, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StableHloBuilder:
     """The ops of a block so far. `elements`: the single numbers of tensors that were made of them."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from shlo_disc.device.headers import integer_macros
 from shlo_disc.dynamic_ops.elementwise import converted
@@ -24,6 +23,7 @@ from shlo_disc.lower_cpu.products.small import decode_batch
 from shlo_disc.lower_cpu.rows import RowPrinter, pointer
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import SIZES, CallBack, call_back, start
+from shlo_disc.records import record
 
 
 def matrix(emit: Emitter, view: MatrixView) -> str:
@@ -100,7 +100,7 @@ def words(size: Dim, step: int) -> Dim:
     return (size + (step - 1)) // step
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PairBlocks:
     """Blocks of pairs of a row and a key, whose products and sums of rows have type `dtype`."""
 

@@ -7,7 +7,7 @@ operands are panels, that of A is kept, and B's columns are recomputed for every
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shlo_disc.device.headers import integer_macros
 from shlo_disc.emit.emitter import Emitter
@@ -25,6 +25,7 @@ from shlo_disc.lower_cpu.products.small import decode_batch, print_small
 from shlo_disc.lower_cpu.rows import SEAMS, RowPrinter, pointer
 from shlo_disc.lower_cpu.spelling import LANES, VectorSpelling
 from shlo_disc.lower_cpu.templates import CallBack, KernelBody, call_back, epilogue, start, union
+from shlo_disc.records import record
 from shlo_disc.schedules.candidates import FORMS, MicroKernel
 
 PANEL_BYTES = 1 << 20  # of a panel of A, which stays in a second-level cache
@@ -62,7 +63,7 @@ def _transposed(operand: MatrixView | Panel) -> MatrixView | Panel:
     return replace(operand, row_stride=operand.column_stride, column_stride=operand.row_stride)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Blocks:
     """Rows and columns of the blocks that a product is computed in, and the candidates for its schedule.
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from shlo_disc.device.headers import integer_macros
 from shlo_disc.dynamic_ops.contract import Precision, accumulator
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.kernels.groups import ProductTypes
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Multiplication:
     """A kernel of the prelude, by its name there: types of operands, type of sums, bytes of scratch memory.
 

@@ -7,7 +7,7 @@ too: a task is one panel of columns.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shlo_disc.emit.emitter import Emitter
 from shlo_disc.emit.scopes import INDENT
@@ -23,6 +23,7 @@ from shlo_disc.lower_cpu.products.small import may_be_small
 from shlo_disc.lower_cpu.rows import pointer
 from shlo_disc.lower_cpu.spelling import VectorSpelling
 from shlo_disc.lower_cpu.templates import CallBack, KernelBody, start, union
+from shlo_disc.records import record
 
 TITLE = "pack"  # the stem of the names of kernels that pack an operand
 
@@ -32,7 +33,7 @@ _STREAMED_ROWS = 12  # with up to so many rows, B is not packed in each iteratio
 _MOST_PADDING = 3  # packed columns per column of B, at most
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PackedOperand:
     """How the right operand of a product may be packed, from `sources`.
 

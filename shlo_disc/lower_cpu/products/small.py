@@ -7,7 +7,6 @@ epilogue that reads and writes them in order is one loop over all elements.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from shlo_disc.device.headers import integer_macros
 from shlo_disc.dynamic_ops.elementwise import converted
@@ -22,11 +21,12 @@ from shlo_disc.kernels.simplify_kernel import merge_loops, rewrite_store
 from shlo_disc.lower_cpu.products.multiplication import Multiplication
 from shlo_disc.lower_cpu.rows import RowPrinter, is_flat
 from shlo_disc.lower_cpu.templates import CallBack, call_back, start
+from shlo_disc.records import record
 
 _FIRST = Sym("%first")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SmallProducts:
     """A product's form for small sizes, at the beginning of a kernel, and the function it calls."""
 
@@ -35,7 +35,7 @@ class SmallProducts:
     always: bool  # for all sizes, so that no other form follows
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Batch:
     """The loops over the products, as few as both operands allow, and the views of the operands in them."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from shlo_disc.emit.emitter import Emitter
@@ -11,13 +10,14 @@ from shlo_disc.emit.scopes import INDENT, Scope
 from shlo_disc.expr.dim import Sym, product
 from shlo_disc.kernels.kernel import Axis, Scratch, Stage, Store
 from shlo_disc.lower_cpu.spelling import VectorSpelling
+from shlo_disc.records import record
 
 # The bounds of one stage's loops by their symbols, if not 0 and their extents. They hold for one stage: the loops of
 # another one are distinct, though they may have the same symbols and extents.
 Ranges: TypeAlias = Mapping[Sym, tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RowContext:
     """The state that the stages of one kernel share."""
 

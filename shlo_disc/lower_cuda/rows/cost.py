@@ -6,7 +6,6 @@ A stage with n points occupies TEAM threads for ceil(n / TEAM) steps, even if fe
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from shlo_disc.expr.dim import Dim, const, maximum, minimum, product, total
 from shlo_disc.expr.node import Node
@@ -28,6 +27,7 @@ from shlo_disc.lower_cuda.packed_transpose import TransposedLoad
 from shlo_disc.lower_cuda.points import operands_of, point_bytes, stores_of
 from shlo_disc.lower_cuda.rows.teams import Team
 from shlo_disc.lower_cuda.stage_text import is_ordered
+from shlo_disc.records import record
 
 ISSUED = 96  # instructions per cycle and multiprocessor, counted per lane, of at most 128
 TURN_WORK = 3  # instructions of an unrolled iteration without a point
@@ -40,7 +40,7 @@ SPILLED = 2  # slowdown of a row whose scratch is in global memory (mostly in th
 MOST_BLOCKS = 1 << 14
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StageCost:
     """Instructions, loads and traffic per point of a stage, and how points are distributed and reduced."""
 

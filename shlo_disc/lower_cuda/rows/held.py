@@ -7,7 +7,7 @@ are unrolled.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shlo_disc.emit.transposed import reading_instead, unguarded
 from shlo_disc.expr.dim import Dim, of
@@ -20,11 +20,12 @@ from shlo_disc.lower_cuda.points import stores_of
 from shlo_disc.lower_cuda.rows.scratch import private_scratch
 from shlo_disc.lower_cuda.rows.teams import Team
 from shlo_disc.lower_cuda.stage_text import StagePlan, is_ordered, pack
+from shlo_disc.records import record
 
 HELD = 4  # packs of a thread: 16 registers, and as many for the values computed from them
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RegisterKernel:
     """A kernel with all scratch in registers, the packed plans of its stages, and the packs of a row."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shlo_disc.expr.dim import Dim, const, minimum, product
 from shlo_disc.expr.facts import Facts
@@ -34,6 +34,7 @@ from shlo_disc.lower_cuda.rows.teams import (
     TeamText,
 )
 from shlo_disc.lower_cuda.stage_text import StagePlan, is_ordered, pack
+from shlo_disc.records import record
 
 # Packs of a map evaluate a condition once; launches need the sizes of loops; a division is cheaper than more loops.
 SEAMS = Seams(maps=False, hidden=False, strips=False)
@@ -176,7 +177,7 @@ def _may_spill(kernel: RowKernel) -> bool:
     return bool(kernel.scratch) and (size is None or size > EVERY_SHARED)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _RowSchedule:
     """How the stages of a row kernel are printed."""
 

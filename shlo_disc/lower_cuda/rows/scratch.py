@@ -12,6 +12,7 @@ from shlo_disc.kernels.kernel import RowKernel, Scratch, Stage, Store
 from shlo_disc.kernels.rewrite import nodes_of
 from shlo_disc.kernels.simplify_kernel import stage_formulas
 from shlo_disc.lower_cuda.stage_text import is_ordered, reduces_row
+from shlo_disc.records import record
 
 ALIGNMENT = 16  # bytes, of every scratch buffer, so that it can be accessed in packs
 SYNC, SYNC_REDUCED = "team_sync<TEAM>();", "team_sync_reduced<TEAM>();"
@@ -23,7 +24,7 @@ def offsets(kernel: RowKernel) -> tuple[tuple[Dim, ...], Dim]:
     return tuple(total(sizes[:k]) for k in range(len(sizes))), total(sizes)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Syncs:
     """The barrier before each stage, and at the end of a row; empty where none is needed."""
 
@@ -61,7 +62,7 @@ def private_scratch(kernel: RowKernel, widths: Sequence[int]) -> set[Scratch]:
     return {s for s in kernel.scratch if _is_private(s, uses)}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Use:
     """Accesses of a stage to scratch. `shape` determines the thread of each point; None if it is not fixed."""
 

@@ -9,7 +9,7 @@ takes a run of points and starts from the run's first element, and threads witho
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
 from shlo_disc.emit.emitter import Emitter
@@ -23,6 +23,7 @@ from shlo_disc.kernels.simplify_kernel import stage_formulas
 from shlo_disc.lower_cuda.points import THREADS, decode
 from shlo_disc.lower_cuda.printed import Shared
 from shlo_disc.lower_cuda.spelling import CudaSpelling
+from shlo_disc.records import record
 
 MOST_SHARED = 40 * 1024
 FILL = 132 * 8  # blocks that fill a card
@@ -42,7 +43,7 @@ class Role(Enum):
     JOIN = "join"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SplitKernel:
     """One kernel of a reduction, whose blocks have `lanes` results each.
 

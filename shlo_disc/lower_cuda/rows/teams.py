@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shlo_disc.emit.indices import size_name
 from shlo_disc.emit.naming import NAME
@@ -17,9 +17,10 @@ from shlo_disc.lower_cuda.printed import KernelText, pointers
 from shlo_disc.lower_cuda.rows.scratch import offsets, syncs
 from shlo_disc.lower_cuda.spelling import CudaSpelling
 from shlo_disc.lower_cuda.stage_text import StagePlan, reduces_row, stage_text
+from shlo_disc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Team:
     """The threads of a row: `size` of the `block` threads of a block. `spills`: scratch is in global memory.
 
@@ -47,7 +48,7 @@ SPILL = Team("spill", 1024, 1024, 1, spills=True)
 TILE8, TILE16, TILE32 = Team("tile8", 32, 256, 4), Team("tile16", 32, 512, 2), Team("tile32", 8, 256, 4)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TeamText:
     """A function template over `TEAM`, and the program's sizes among its parameters."""
 

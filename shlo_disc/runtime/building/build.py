@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, wait
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 
 from shlo_disc.artifact import Artifact
@@ -13,6 +12,7 @@ from shlo_disc.device import headers
 from shlo_disc.device.libraries import library_names, library_text
 from shlo_disc.diagnostics import ToolchainError, one_line
 from shlo_disc.host_ir import Launch
+from shlo_disc.records import record
 from shlo_disc.runtime.building import elf, prebuilt
 from shlo_disc.runtime.building.cache import Cache, digest
 from shlo_disc.runtime.building.compiler import Compiler
@@ -46,7 +46,7 @@ XLA_FUNCTIONS = ("shlo_xla_instantiate", "shlo_xla_execute")
 _GLUE = 1  # the -O level of code that computes no elements: higher ones take a quarter longer, and calls are no faster
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Source:
     """A file to compile, and its -O level. `is_fixed`: no program changes it, so a wheel may bring its object."""
 
@@ -56,7 +56,7 @@ class _Source:
     is_fixed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Object:
     """An object file, and its bytes if it was compiled just now."""
 
@@ -65,7 +65,7 @@ class _Object:
     fresh: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CLibrary:
     """What a library for C consists of besides its kernels: C++ that defines `exports`, and bytes.
 
@@ -78,7 +78,7 @@ class CLibrary:
     exports: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Builder:
     """A compiler, its -O level, the cache of its results, and the threads that run it.
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from shlo_disc.records import record
 from shlo_disc.runtime.building.cache import Cache
 from shlo_disc.runtime.building.folders import NEW_FILE
 from shlo_disc.runtime.building.trimming import entries_in
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CacheEntry:
     """An entry: its kind (`artifacts`, `objects`, …), key, suffix, bytes, and when it was last used (POSIX time)."""
 

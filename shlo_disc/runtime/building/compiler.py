@@ -11,12 +11,13 @@ import shlex
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
 from shlo_disc.diagnostics import ToolchainError, one_line
 from shlo_disc.processes import Finished, run, shown
+from shlo_disc.records import record
 from shlo_disc.runtime.building.machines import TargetMachine, native
 
 Kind = Literal["clang", "zig", "gcc"]
@@ -69,7 +70,7 @@ _LINK = ("-shared", "-nostdlib", "-Wl,-Bsymbolic")
 _LINK_ONLY: dict[Kind, tuple[str, ...]] = {"clang": (), "zig": (), "gcc": ("-lgcc",)}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Compiler:
     """A C++ compiler that works: its command, and the version that it printed.
 

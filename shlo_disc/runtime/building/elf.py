@@ -8,8 +8,9 @@ from __future__ import annotations
 import struct
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
+
+from shlo_disc.records import record
 
 OBJECT: Final = 1  # ET_REL
 SHARED: Final = 3  # ET_DYN
@@ -22,7 +23,7 @@ _SYMBOL = struct.Struct("<IBxH16x")  # name, binding and kind, section
 _DYNAMIC_SYMBOLS, _NO_BYTES = 11, 8  # kinds of sections
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Section:
     kind: int
     start: int

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.records import record
 
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _CACHE_BYTES = {1: 32 << 10, 2: 512 << 10, 3: 8 << 20}  # by level, where they are not known
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TargetMachine:
     """What code is compiled for. `native`: this machine and no other.
 

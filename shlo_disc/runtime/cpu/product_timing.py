@@ -7,12 +7,13 @@ import importlib
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shlo_disc.records import record
 from shlo_disc.runtime.building.build import Builder
 from shlo_disc.runtime.interop import Array
 from shlo_disc.runtime.library import open_program
@@ -97,7 +98,7 @@ class Stand:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TimedCandidate:
     """A candidate, and the sizes of the product that it is timed on."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.options import CompileOptions
+from shlo_disc.records import record
 from shlo_disc.runtime.cuda.build import build_gpu
 from shlo_disc.runtime.cuda.cupy_device import open_gpu
 from shlo_disc.runtime.cuda.device import Device, IndexType
@@ -14,7 +14,7 @@ from shlo_disc.runtime.cuda.launch_table import Chooser, cheapest
 from shlo_disc.runtime.partitions import Runnable, load
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CudaBackend:
     """The `Backend` of a GPU. `chooser` picks variants of kernels; `index` forces the width of indices, for tests."""
 

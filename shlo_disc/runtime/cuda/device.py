@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from shlo_disc.artifact import SourceFile
 from shlo_disc.linear_algebra import Routine
+from shlo_disc.records import record
 from shlo_disc.runtime.cuda.table import XlaDriver
 from shlo_disc.runtime.fourier import Transform
 from shlo_disc.runtime.host_calls import Callee
@@ -17,7 +17,7 @@ from shlo_disc.runtime.host_calls import Callee
 IndexType = Literal["int32_t", "int64_t"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Limits:
     """The resources of a GPU that decide how many blocks run at once."""
 
@@ -29,7 +29,7 @@ class Limits:
     shared_per_block: int  # bytes that one block may ask for (opt-in)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LoadedKernel:
     """A loaded kernel: its handle for `cuLaunchKernel`, and the resources of one block."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, assert_never
 
@@ -24,6 +23,7 @@ from shlo_disc.host_ir import (
     Step,
     While,
 )
+from shlo_disc.records import record
 from shlo_disc.runtime.callees import Libraries, bind
 from shlo_disc.runtime.cuda.commands import execute
 from shlo_disc.runtime.cuda.device import Device, LoadedKernel
@@ -50,7 +50,7 @@ def has_products(artifact: Artifact) -> bool:
     return any(isinstance(c, Product) for choice in choices for v in choice.variants for c in v.commands)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GpuCall:
     """One call, ready to be queued. `owner` keeps its memory alive for the arrays that host calls get."""
 
@@ -70,7 +70,7 @@ def calls_on_device(artifact: Artifact, device: Device) -> HostCalls | None:
     return HostCalls(artifact, lambda call: bind(call, libraries), device.view)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NativeGpuProgram:
     """A program that C runs alone.
 

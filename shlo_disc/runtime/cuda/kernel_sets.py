@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from shlo_disc.artifact import Artifact
+from shlo_disc.records import record
 from shlo_disc.runtime.cuda.device import Device, IndexType, LoadedKernel
 from shlo_disc.runtime.cuda.driver import function_pointers, has_products, kernel_names
 from shlo_disc.runtime.cuda.launch_table import Chooser, LaunchTable
@@ -16,7 +16,7 @@ from shlo_disc.runtime.library import Pointers
 _ALIGNED = 16  # bytes that one vectorized access moves
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelSet:
     """Kernels with one width of indices, and the table that chooses among them."""
 

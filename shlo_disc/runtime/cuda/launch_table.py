@@ -29,12 +29,12 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.host_ir import Choice, Command, Copy, Fill, GridLaunch, Guard, Product, Variant
+from shlo_disc.records import record
 from shlo_disc.runtime.cuda.device import Limits, LoadedKernel
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.steps import leaves, slots_of
@@ -59,7 +59,7 @@ _PRODUCT_LATENCY = 3000
 _RELATIONS: Mapping[str, Callable[[int, int], bool]] = {"==": operator.eq, "<=": operator.le, ">=": operator.ge}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Estimate:
     """A variant that is legal at the sizes of a call, and how many cycles it takes."""
 
@@ -130,7 +130,7 @@ def product_cycles(limits: Limits, product: Product, sizes: tuple[int, int, int,
     return OVERHEAD + _PRODUCT_LATENCY + max(memory, best)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _SizeValues:
     """The values of an artifact's sizes in one call, looked up by identity: hashing takes longer."""
 

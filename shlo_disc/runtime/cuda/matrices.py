@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from shlo_disc.diagnostics import ToolchainError
+from shlo_disc.records import record
 
 _LETTERS: Mapping[str, str] = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 _OF_COMPLEX: Mapping[str, str] = {
@@ -34,7 +34,7 @@ OTHER: Mapping[str, str] = {"L": "U", "U": "L"}
 Arrays: TypeAlias = Sequence[Any]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CupyLibraries:
     """CuPy, its bindings of cuSOLVER and cuBLAS, and `cupyx.cusolver`."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol, cast
 
 from shlo_disc.device.headers import included
 from shlo_disc.diagnostics import ToolchainError
 from shlo_disc.processes import shown
+from shlo_disc.records import record
 from shlo_disc.runtime.cuda.device import IndexType
 
 KERNEL_HEADER = "call/shlo.cuh"  # what every file of kernels includes
@@ -18,7 +18,7 @@ KERNEL_HEADER = "call/shlo.cuh"  # what every file of kernels includes
 _ELF = b"\x7fELF"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cubin:
     """The code of a file for one architecture, and the compiler's log: registers, shared memory, spills."""
 

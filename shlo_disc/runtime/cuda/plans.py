@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 from typing import Any, TypeAlias, TypeVar
 
 from shlo_disc.artifact import Artifact
+from shlo_disc.records import record
 from shlo_disc.runtime.arguments import check_sizes
 from shlo_disc.runtime.cuda.arguments import GpuArguments
 from shlo_disc.runtime.cuda.device import DeviceArray, IndexType
@@ -24,7 +25,7 @@ _T = TypeVar("_T")
 _Numbered: TypeAlias = Sequence[_T] | Mapping[int, _T]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GpuPlan:
     """The plan of calls of the same sizes; and the choices, by the set of misaligned arguments."""
 

@@ -17,12 +17,12 @@ import weakref
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from ctypes import POINTER, c_int64, c_void_p
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from shlo_disc.artifact import Artifact
+from shlo_disc.records import record
 from shlo_disc.runtime.executable import Executable
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.library import words
@@ -85,7 +85,7 @@ class Lease:
         self.process = process
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Key:
     """A program, by the id of an executable that is alive, and the shapes of its arguments."""
 

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from shlo_disc.records import record
 from shlo_disc.runtime.library import Pointers, Words
 
 Shape = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class XlaPlatform:
     """A platform of XLA that runs programs.
 
@@ -32,7 +32,7 @@ class XlaPlatform:
     calls_python: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SizedProgram:
     """A program at fixed sizes, as the handlers run it: fields of `ShloXlaCall` of xla_calls.h.
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, NoReturn
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
+from shlo_disc.records import record
 from shlo_disc.runtime.arguments import check_count, check_type, conform_one
 from shlo_disc.runtime.executable import Executable
 from shlo_disc.runtime.interop import dtype_of, kind_of, to_jax
@@ -22,7 +22,7 @@ from shlo_disc.runtime.xla.library import TARGET, WIDENED, open_library, unsuppo
 from shlo_disc.runtime.xla.programs import brought, refuse, refuse_platforms, result_shapes, why_python
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Callee:
     """The program that an equation of a jaxpr calls. Two are equal if they are one object."""
 
