@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any
 
 from shlo_disc import plain_tree
@@ -207,6 +206,8 @@ def _unknown_keyword(name: str, known: Mapping[str, object], purpose: str = "") 
     found = f"found the keyword argument {one_line(name)}{purpose}"
     if not known:
         return f"{found}, expected none: all arguments are positional"
+    from difflib import get_close_matches  # noqa: PLC0415  an error alone needs it
+
     close = get_close_matches(name, known, 1)
     meant = f"\n  help: did you mean {close[0]}?" if close else ""
     return f"{found}, expected one of {_list(sorted(known))}{meant}"

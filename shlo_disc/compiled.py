@@ -9,18 +9,15 @@ from typing import Any
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.bound import Bound, known_origin, load_function, machine_of
-from shlo_disc.bytecode.listing import host_text
 from shlo_disc.call_signature import Signature
 from shlo_disc.calling import call_program, few, function_for_jax, quick_call
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.program_file.origin import Origin
-from shlo_disc.report.text import explain
 from shlo_disc.report_model import FactText
 from shlo_disc.runtime.dispatch import ScheduleChoice
 from shlo_disc.runtime.executable import Stats
 from shlo_disc.runtime.partitions import Runnable
 from shlo_disc.runtime.peak import largest_size, peak_memory
-from shlo_disc.runtime.xla.programs import trace_notes
 from shlo_disc.size_expr import SizeExpr
 
 
@@ -173,6 +170,8 @@ class Compiled:
     @property
     def host_source(self) -> str:
         """The host program: a listing of its bytecode, or for a GPU the generated C++."""
+        from shlo_disc.bytecode.listing import host_text  # noqa: PLC0415  few programs need it
+
         return "\n".join(host_text(part) for part in self._describe().parts)
 
     @property
@@ -195,6 +194,9 @@ class Compiled:
         Raises:
             ShloDiscError: an unknown topic, or a value whose shape does not depend on sizes.
         """
+        from shlo_disc.report.text import explain  # noqa: PLC0415  few programs need it
+        from shlo_disc.runtime.xla.programs import trace_notes  # noqa: PLC0415
+
         notes = (*self._executable.notes, *trace_notes(self._executable)) if topic is None else ()
         return "\n\n".join([explain(self._describe(), topic, value), *notes])
 

@@ -13,7 +13,7 @@ from shlo_disc.records import record
 # Characters that a terminal interprets or hides: control characters, marks of text direction, line separators, lone
 # surrogates.
 _UNSEEN = "\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
-_CONTROLS, _BREAKS = re.compile(f"[{_UNSEEN}]"), re.compile(f"[\t\n{_UNSEEN}]")
+_CONTROLS, _BREAKS = f"[{_UNSEEN}]", f"[\t\n{_UNSEEN}]"
 
 
 def printable(text: str) -> str:
@@ -22,7 +22,7 @@ def printable(text: str) -> str:
     >>> print(printable("a\x1b[31mb"))
     a\x1b[31mb
     """
-    return text if text.isascii() and text.isprintable() else _CONTROLS.sub(_escaped, text)
+    return text if text.isascii() and text.isprintable() else re.sub(_CONTROLS, _escaped, text)
 
 
 def one_line(text: str) -> str:
@@ -31,7 +31,7 @@ def one_line(text: str) -> str:
     >>> print(one_line("a\nb"))
     a\nb
     """
-    return text if text.isascii() and text.isprintable() else _BREAKS.sub(_escaped, text)
+    return text if text.isascii() and text.isprintable() else re.sub(_BREAKS, _escaped, text)
 
 
 def filled(message: str, values: Sequence[object]) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from shlo_disc.records import record
 from shlo_disc.schedules.tables import Schedules
 
 FusionRules: TypeAlias = Literal["none", "full"]
@@ -50,7 +51,7 @@ class CompileOptions:
     isolate_reader: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Hints:
     """Hints about one program beyond its text.
 

@@ -14,7 +14,6 @@ from shlo_disc.artifact import LARGEST_SIZE, Artifact
 from shlo_disc.bytecode import HostCode
 from shlo_disc.diagnostics import InternalError, RuntimeShapeError
 from shlo_disc.records import record
-from shlo_disc.runtime.callees import bind_on_host
 from shlo_disc.runtime.checks import broken, verify, verify_layout
 from shlo_disc.runtime.entry import NativeProgram
 from shlo_disc.runtime.host_calls import HostCalls, Session, memory_of, view_on_host
@@ -124,6 +123,8 @@ def calls_on_host(artifact: Artifact, runtime: Runtime) -> HostCalls | None:
     """The host calls of a program for the CPU; None if it has none."""
     if not host_calls(artifact.steps):
         return None
+    from shlo_disc.runtime.callees import bind_on_host  # noqa: PLC0415  few programs have host calls
+
     return HostCalls(artifact, lambda call: bind_on_host(call, runtime.threads), view_on_host)
 
 

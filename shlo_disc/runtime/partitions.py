@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from typing import Any, NamedTuple, TypeAlias, assert_never
 
@@ -205,6 +204,8 @@ def load(artifact: Artifact, build: Callable[[Artifact], Executable], threads: i
     """Build an artifact, or all its parts in `threads` threads, and make it ready to run."""
     if not artifact.partitions:
         return build(artifact)
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  most programs have one part
+
     started = time.perf_counter()
     with ThreadPoolExecutor(threads) as pool:
         parts = list(pool.map(build, artifact.parts))

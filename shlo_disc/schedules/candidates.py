@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from shlo_disc.records import record
 
-_NAME = re.compile(r"(?P<form>\w+) (?P<rows>\d+)(?: by (?P<vectors>\d+))?(?: deep (?P<depth>\d+))?")
+_NAME = r"(?P<form>\w+) (?P<rows>\d+)(?: by (?P<vectors>\d+))?(?: deep (?P<depth>\d+))?"
 Form: TypeAlias = Literal["own", "tiles", "stream"]
 FORMS: tuple[Form, ...] = ("own", "tiles", "stream")  # in the order of their numbers in `ShloSchedule`
 
@@ -68,7 +68,7 @@ def parse_kernel(name: str) -> MicroKernel:
     >>> parse_kernel("tiles 6 deep 512")
     MicroKernel(form='tiles', tile_rows=6, vectors=0, depth=512)
     """
-    found = _NAME.fullmatch(name)
+    found = re.fullmatch(_NAME, name)
     for known in FORMS:
         if found and found["form"] == known:
             return MicroKernel(known, int(found["rows"]), int(found["vectors"] or 0), int(found["depth"] or 0))

@@ -8,7 +8,6 @@ from typing import Any, Protocol
 from shlo_disc.diagnostics import ArgumentTypeError
 from shlo_disc.runtime.interop import is_tracer
 from shlo_disc.runtime.partitions import Runnable
-from shlo_disc.runtime.xla.primitive import call_in_trace
 
 
 class Pytrees(Protocol):
@@ -30,6 +29,8 @@ def traceable(executable: Runnable, pytrees: Pytrees | None, call: Callable[...,
         leaves = args if pytrees is None else pytrees.flatten(args, kwargs)
         if not any(map(is_tracer, leaves)):
             return call(*args, **kwargs)
+        from shlo_disc.runtime.xla.primitive import call_in_trace  # noqa: PLC0415  few programs are called in a trace
+
         if pytrees is not None:
             return pytrees.unflatten(call_in_trace(executable, leaves))
         if kwargs:
