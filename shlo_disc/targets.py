@@ -6,17 +6,20 @@ Another target is added by `register_target(Target(...))`. See docs/how-to/add-a
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from shlo_disc.host.code_generator import CodeGenerator
 from shlo_disc.options import CompileOptions
 from shlo_disc.records import record
 from shlo_disc.runtime.backend import Backend
 from shlo_disc.runtime.building.machines import TargetMachine
 from shlo_disc.runtime.cpu.backend import CpuBackend, known_scheduling
 from shlo_disc.runtime.cpu.schedules import scheduling_for
-from shlo_disc.runtime.cuda.cupy_device import cuda_is_available
+from shlo_disc.runtime.cuda.detection import cuda_is_available
 from shlo_disc.schedules.tables import UNKNOWN, Scheduling
 from shlo_disc.target_names import HOST, add_target_name, check_target_name, remove_target_name, target_names
+
+if TYPE_CHECKING:  # programs in the cache need no generator
+    from shlo_disc.host.code_generator import CodeGenerator
 
 
 def _unknown(_options: CompileOptions, _text: str) -> Scheduling:

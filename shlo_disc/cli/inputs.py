@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 
 from shlo_disc.diagnostics import CompileError, ShloDiscError
-from shlo_disc.exported import bind_platform, deserialize, looks_serialized, read_exported
+from shlo_disc.exported import deserialize, looks_serialized, read_exported
 from shlo_disc.ir.core import Module
 from shlo_disc.parse.bytecode import read_program
+from shlo_disc.parse.exports import bind_platform
 from shlo_disc.parse.parser import parse_module, parse_modules
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from shlo_disc.analysis.limits import limits
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.dynamic_ops.program import Program
-from shlo_disc.exported import allow_empty, bind_platform
 from shlo_disc.ir.core import Module
 from shlo_disc.legalize.constraints import check_likely
 from shlo_disc.legalize.legalize import legalize
+from shlo_disc.parse.exports import allow_empty, bind_platform
 from shlo_disc.parse.parser import parse_module
 from shlo_disc.pipeline.request import Request
 from shlo_disc.pipeline.stopwatch import Stopwatch

@@ -8,9 +8,7 @@ from typing import Any, cast
 from shlo_disc.call_signature import Signature
 from shlo_disc.diagnostics import ArgumentTypeError
 from shlo_disc.exported import deserialize, is_exported, looks_serialized, read_exported
-from shlo_disc.ir.core import Module
 from shlo_disc.parse.bytecode import open_program, text_of
-from shlo_disc.parse.printer import print_module
 
 
 def read_source(program: Any, platform: str, *, isolate: bool | None = None) -> tuple[str, str, Signature | None]:
@@ -22,8 +20,6 @@ def read_source(program: Any, platform: str, *, isolate: bool | None = None) -> 
         text, name, signature = read_exported(program, platform, isolate=isolate)
         return text, f"<{name}>", signature
     match program:
-        case Module():
-            return print_module(program, locations=True), "<module>", None
         case bytearray() | memoryview():
             return read_source(bytes(cast("bytearray", program)), platform, isolate=isolate)
         case str() | bytes() | os.PathLike():
@@ -35,6 +31,11 @@ def read_source(program: Any, platform: str, *, isolate: bool | None = None) -> 
                 return read_source(restored, platform, isolate=isolate)
             return text_of(found, name, isolate=isolate is not False), name, None
         case _:
+            from shlo_disc.ir.core import Module  # noqa: PLC0415  most programs are text
+            from shlo_disc.parse.printer import print_module  # noqa: PLC0415
+
+            if isinstance(program, Module):
+                return print_module(program, locations=True), "<module>", None
             raise ArgumentTypeError(
                 f"found a program of type {type(program).__name__}, "
                 "expected a jax.export.Exported, StableHLO text, a path to it, or MLIR bytecode\n"

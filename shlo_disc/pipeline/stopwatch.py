@@ -5,10 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from shlo_disc.boundary import boundary
-from shlo_disc.dynamic_ops.program import Body
-from shlo_disc.kernels.groups import Context, Fuse, FusionPlan
+
+if TYPE_CHECKING:  # programs in the cache need no planner
+    from shlo_disc.dynamic_ops.program import Body
+    from shlo_disc.kernels.groups import Context, Fuse, FusionPlan
 
 
 class Stopwatch:

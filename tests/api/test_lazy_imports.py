@@ -176,6 +176,14 @@ def test_the_parser_alone(code: str, tmp_path: Path) -> None:
     assert not modules & (HEAVY - {"numpy", "ml_dtypes"})
 
 
+def test_a_program_in_the_cache_needs_no_compiler() -> None:
+    shlo_disc.compile(TEXT.replace("\\n", "\n"), device="cpu")
+    modules = modules_after(f"import shlo_disc\nshlo_disc.compile('{TEXT}', device='cpu')")
+    assert not ours(modules) & (COMPILER - {"compiled", "pipeline", "runtime", "targets"})
+    assert not {name for name in ours(modules) if name.startswith(("ir", "dialects", "verify", "parse.parser"))}
+    assert not modules & (HEAVY - {"numpy", "ml_dtypes"})
+
+
 @quick
 def test_a_custom_call_registered_before_anything_is_loaded() -> None:
     """The names of targets are known before the targets are."""

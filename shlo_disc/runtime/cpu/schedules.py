@@ -10,13 +10,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
 
 from shlo_disc.device.headers import included
 from shlo_disc.device.libraries import library_names, library_text
 from shlo_disc.options import CompileOptions
-from shlo_disc.runtime.building.cache import Cache, digest
+from shlo_disc.runtime.building.cache import PACKAGE, Cache, digest
 from shlo_disc.runtime.building.compiler import Compiler
 from shlo_disc.runtime.building.machines import TargetMachine, best_machine, cpu_name, native
 from shlo_disc.runtime.building.toolchain import find_compiler
@@ -110,7 +109,7 @@ def _shipped(vendor: str, family: int, model: int) -> CostTable | None:
     models, name = _SHIPPED.get((vendor, family), (frozenset[int](), ""))
     if model not in models:
         return None
-    return parse_schedules((files("shlo_disc.schedules") / name).read_bytes()).costs
+    return parse_schedules((PACKAGE / "schedules" / name).read_bytes()).costs
 
 
 @lru_cache

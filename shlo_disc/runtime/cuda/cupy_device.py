@@ -17,7 +17,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cached_property, partial
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,6 +24,7 @@ from shlo_disc.artifact import SourceFile
 from shlo_disc.diagnostics import InternalError, ToolchainError
 from shlo_disc.runtime.building.cache import Cache, digest, open_cache
 from shlo_disc.runtime.cuda import nvrtc
+from shlo_disc.runtime.cuda.detection import DRIVER, import_cupy, missing_parts
 from shlo_disc.runtime.cuda.device import DeviceMemory, IndexType, Limits, LoadedKernel
 from shlo_disc.runtime.cuda.interop import Interop
 from shlo_disc.runtime.cuda.table import CUBLAS_ERROR, OUT_OF_MEMORY, Functions, Table, XlaDriver
@@ -33,7 +33,6 @@ from shlo_disc.runtime.memory import POISON, POOL
 from shlo_disc.runtime.threads import available_threads
 
 OLDEST = 80  # compute capability 8.0: the first with bf16 and TF32 on tensor cores
-DRIVER = "libcuda.so.1"
 CUBLAS = ("libcublas.so.13", "libcublas.so.12")
 _DRIVER_FUNCTIONS = {
     "launch": "cuLaunchKernel",
@@ -61,68 +60,20 @@ _LIMITS = (  # cudaDeviceAttr, in the order of `Limits`
 _SHARED_SIZE, _REGISTERS, _MOST_DYNAMIC_SHARED = 1, 4, 8  # CUfunction_attribute
 
 
-def cuda_is_available() -> bool:
-    """Whether programs can run on a GPU. CuPy is not even imported where NVIDIA's driver is missing."""
-    if not _has_driver() or find_spec("cupy") is None:
-        return False
-    try:
-        return bool(_cupy().cuda.is_available())
-    except ToolchainError:
-        return False
-
-
-def _cupy() -> Any:
-    try:
-        return import_module("cupy")
-    except (ImportError, RuntimeError) as error:
-        raise ToolchainError(f"CuPy cannot be imported: {error}") from error
-
-
-def _has_driver() -> bool:
-    try:
-        ctypes.CDLL(DRIVER)
-    except OSError:
-        return False
-    return True
-
-
 _devices: dict[tuple[int, Path | None], CudaDevice] = {}
 _lock = threading.Lock()
 
 
 def open_gpu(cache_dir: Path | None = None) -> CudaDevice:
     """CuPy's current device. Raises `ToolchainError` that lists everything that is missing, and how to get it."""
-    if missing := _missing():
+    if missing := missing_parts():
         raise ToolchainError("\n".join(["no GPU can be used (device='cuda')", *missing]))
-    cupy = _cupy()
+    cupy = import_cupy()
     number = int(cupy.cuda.runtime.getDevice())
     with _lock:
         if (found := _devices.get((number, cache_dir))) is None:
             found = _devices[number, cache_dir] = CudaDevice(cupy, number, open_cache(cache_dir))
         return found
-
-
-def _missing() -> list[str]:
-    """One entry per thing that a GPU program needs and that is not here."""
-    found: list[str] = []
-    if not _has_driver():
-        found.append(
-            f"  found no {DRIVER}, expected NVIDIA's driver\n"
-            "    help: install the driver of your GPU (580 or newer for CUDA 13), or run where there is one"
-        )
-    if find_spec("cupy") is None:
-        found.append(
-            "  found no CuPy\n    help: pip install shlo-disc[cuda13], or CuPy 14 for the CUDA version of your driver"
-        )
-    else:
-        try:
-            _cupy()
-            nvrtc.version()
-        except ToolchainError as error:
-            found += [f"  {line}" for line in str(error).splitlines()]
-    if not found and not cuda_is_available():
-        found.append("  CuPy finds no GPU\n    help: look at nvidia-smi and CUDA_VISIBLE_DEVICES")
-    return found
 
 
 class _Memory:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import shlo_disc
 from shlo_disc.options import CompileOptions
-from shlo_disc.runtime.building.cache import Cache, default_root, digest, package_digest
+from shlo_disc.runtime.building.cache import Cache, default_root, digest, package_digest, sources_digest
 from shlo_disc.runtime.building.compiler import Compiler
 from shlo_disc.runtime.cpu.build import build
 from tests.runtime.sample import LOOP, SAMPLE, build_and_run, store_many
@@ -62,6 +63,25 @@ def test_a_damaged_entry_is_removed(tmp_path: Path, damage: Callable[[bytes], by
     path.write_bytes(damage(path.read_bytes()))
     assert cache.find("objects", digest("a")) is None
     assert not path.exists()
+
+
+def test_every_source_file_changes_the_key_of_the_compiler(tmp_path: Path) -> None:
+    """A changed, new, renamed or moved one."""
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (inner / "x.py").write_text("1")
+    (inner / "notes.txt").write_text("1")
+    found = [sources_digest(tmp_path)]
+    (inner / "notes.txt").write_text("2")
+    assert sources_digest(tmp_path) == found[0]
+    for name in ("x.py", "y.h", "y.cc", "y.cuh"):
+        (inner / name).write_text("22")
+        found.append(sources_digest(tmp_path))
+    (inner / "x.py").rename(inner / "z.py")
+    found.append(sources_digest(tmp_path))
+    (inner / "z.py").rename(tmp_path / "a" / "z.py")
+    found.append(sources_digest(tmp_path))
+    assert len({*found, sources_digest(Path(shlo_disc.__file__).parent)}) == len(found) + 1
 
 
 def test_whole_artifacts_come_back_equal(tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ import pytest
 
 import shlo_disc
 from shlo_disc.diagnostics import ToolchainError
-from shlo_disc.runtime.cuda import cupy_device, nvrtc
-from shlo_disc.runtime.cuda.cupy_device import architecture_for, cuda_is_available, open_gpu
+from shlo_disc.runtime.cuda import detection, nvrtc
+from shlo_disc.runtime.cuda.cupy_device import architecture_for, open_gpu
+from shlo_disc.runtime.cuda.detection import cuda_is_available
 from shlo_disc.runtime.cuda.interop import library_of
 
 pytestmark = pytest.mark.quick
@@ -33,8 +34,8 @@ def _no_nvrtc() -> tuple[int, int]:
 
 
 def test_all_that_is_missing_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cupy_device, "DRIVER", "libcuda-of-nobody.so.1")
-    monkeypatch.setattr(cupy_device, "find_spec", _absent)
+    monkeypatch.setattr(detection, "DRIVER", "libcuda-of-nobody.so.1")
+    monkeypatch.setattr(detection, "find_spec", _absent)
     assert not cuda_is_available()
     with pytest.raises(ToolchainError) as caught:
         shlo_disc.compile(TEXT, device="cuda")
@@ -48,8 +49,8 @@ def test_all_that_is_missing_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_cupy_that_cannot_be_imported_is_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cupy_device, "_has_driver", lambda: True)
-    monkeypatch.setattr(cupy_device, "find_spec", _present)
+    monkeypatch.setattr(detection, "_has_driver", lambda: True)
+    monkeypatch.setattr(detection, "find_spec", _present)
     monkeypatch.setitem(sys.modules, "cupy", None)  # as Python does for what must not be imported
     assert not cuda_is_available()
     with pytest.raises(ToolchainError, match="CuPy cannot be imported"):
@@ -57,18 +58,18 @@ def test_a_cupy_that_cannot_be_imported_is_no_gpu(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_missing_nvrtc_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cupy_device, "_has_driver", lambda: True)
+    monkeypatch.setattr(detection, "_has_driver", lambda: True)
     monkeypatch.setitem(sys.modules, "cupy", ModuleType("cupy"))
-    monkeypatch.setattr(cupy_device, "find_spec", _present)
+    monkeypatch.setattr(detection, "find_spec", _present)
     monkeypatch.setattr(nvrtc, "version", _no_nvrtc)
     with pytest.raises(ToolchainError, match=r"no NVRTC, expected CuPy's binding(.|\n)*help: pip install it"):
         open_gpu()
 
 
 def test_a_driver_without_a_device_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cupy_device, "_has_driver", lambda: True)
-    monkeypatch.setattr(cupy_device, "find_spec", _present)
-    monkeypatch.setattr(cupy_device, "cuda_is_available", lambda: False)
+    monkeypatch.setattr(detection, "_has_driver", lambda: True)
+    monkeypatch.setattr(detection, "find_spec", _present)
+    monkeypatch.setattr(detection, "cuda_is_available", lambda: False)
     monkeypatch.setitem(sys.modules, "cupy", ModuleType("cupy"))
     monkeypatch.setattr(nvrtc, "version", lambda: (13, 0))
     with pytest.raises(ToolchainError, match=r"CuPy finds no GPU\n.*CUDA_VISIBLE_DEVICES"):
@@ -105,7 +106,7 @@ def test_importing_and_compiling_for_the_cpu_imports_no_cupy() -> None:
 
 
 def test_none_takes_the_cpu_where_there_is_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cupy_device, "DRIVER", "libcuda-of-nobody.so.1")
+    monkeypatch.setattr(detection, "DRIVER", "libcuda-of-nobody.so.1")
     assert shlo_disc.compile(TEXT).executable.artifact.device == "cpu"
 
 
