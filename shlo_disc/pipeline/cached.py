@@ -13,6 +13,7 @@ from shlo_disc.choices import read_hints, read_options
 from shlo_disc.compiled import Compiled
 from shlo_disc.custom_calls import find_hook
 from shlo_disc.exported import is_exported
+from shlo_disc.gc_pause import gc_paused
 from shlo_disc.options import CompileOptions, Hints
 from shlo_disc.pipeline.request import Request
 from shlo_disc.pipeline.source import read_source
@@ -103,12 +104,17 @@ def load_or_compile(text: str, file: str, request: Request, watch: Stopwatch) ->
     key = digest(text, file, *request.key, version or "", package_digest())
     artifact = None if version is None else cache.load_artifact(key)
     if artifact is None or not _has_hooks(artifact):  # compiling reports the place of a missing one
-        from shlo_disc.pipeline.compilation import compile_text  # noqa: PLC0415  programs in the cache need no compiler
-
-        artifact = compile_text(text, file, request, watch)
+        artifact = _compiled(text, file, request, watch)
         if version is not None:
             cache.store_artifact(key, artifact)
     return artifact
+
+
+@gc_paused()  # also while the compiler is imported: what modules define lives on
+def _compiled(text: str, file: str, request: Request, watch: Stopwatch) -> Artifact:
+    from shlo_disc.pipeline.compilation import compile_text  # noqa: PLC0415  programs in the cache need no compiler
+
+    return compile_text(text, file, request, watch)
 
 
 def _has_hooks(artifact: Artifact) -> bool:
