@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Generic, Literal, TypeAlias, cast
 
-from typing_extensions import TypeVar
-
 from shlo_disc.records import record
 from shlo_disc.schedules.candidates import Candidate
 from shlo_disc.schedules.model import Rates
 from shlo_disc.size_expr import SizeExpr
+from shlo_disc.type_variables import TypeVar
 
 Slot: TypeAlias = int  # the number of a buffer of the program
 BufferKind: TypeAlias = Literal["argument", "result", "constant", "arena", "packed", "null"]
