@@ -9,19 +9,18 @@ import mmap
 import os
 import stat
 import struct
-import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 from shlo_disc.diagnostics import ShloDiscError, one_line
+from shlo_disc.program_file.directory import STORED, Member, inflated, read_directory, stored_bytes
 
 Buffer = bytes | memoryview
 
 PAGE: Final = 4096
 LARGEST_HASHED: Final = 64 << 20  # bytes of a member: larger ones are only mapped, which reads what is used
 _LARGEST_UNPACKED: Final = 1 << 30  # bytes of a compressed member
-_LOCAL_HEADER = struct.Struct("<26xHH")  # of a member: the lengths of its name and of its extra field
 _PADDING_FIELD = 0xD935  # the number of an extra field that only pads (Android's zipalign writes it)
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH  # a file that others may write to is not trusted when it is loaded
 _TIME = (1980, 1, 1, 0, 0, 0)
@@ -54,6 +53,8 @@ def write_archive(path: Path | None, members: Mapping[str, Buffer], *, mapped: f
 
 
 def _write(file: io.BufferedIOBase, members: Mapping[str, Buffer], mapped: frozenset[str]) -> None:
+    import zipfile  # noqa: PLC0415  reading needs none
+
     with zipfile.ZipFile(file, "w") as archive:
         for name, data in members.items():
             info = zipfile.ZipInfo(name, _TIME)
@@ -78,18 +79,15 @@ class Archive:
         self._data = memoryview(data)
         self.digests: Mapping[str, str] = {}
         try:
-            self._zip = zipfile.ZipFile(_Window(self._data))
-            self._infos = {info.filename: info for info in self._zip.infolist()}
-        except (zipfile.BadZipFile, OSError, ValueError, struct.error, NotImplementedError, UnicodeError) as error:
+            self._members = read_directory(self._data)
+        except ValueError as error:
             raise self.damaged(f"it is no zip file: {error}") from error
-        if len(self._infos) != len(self._zip.infolist()):
-            raise self.damaged("two members have one name")
 
     def __contains__(self, name: str) -> bool:
-        return name in self._infos
+        return name in self._members
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._infos)
+        return iter(self._members)
 
     def damaged(self, why: str) -> ProgramFileError:
         """The error that says what is wrong with the file."""
@@ -100,64 +98,26 @@ class Archive:
 
         `checked`: against the digest that the manifest has of it.
         """
-        info = self._infos.get(name)
-        if info is None:
+        member = self._members.get(name)
+        if member is None:
             raise self.damaged(f"it has no {name}")
-        data = self._stored(info) if info.compress_type == zipfile.ZIP_STORED else self._unpacked(info)
+        try:
+            data = self._bytes(member)
+        except ValueError as error:
+            raise self.damaged(f"{name}: {error}") from error
         if checked and len(data) <= LARGEST_HASHED and digest(data) != self.digests.get(name):
             raise self.damaged(f"the digest of {name} is another one")
         return data
 
-    def _stored(self, info: zipfile.ZipInfo) -> Buffer:
-        begin = info.header_offset
-        if not 0 <= begin <= len(self._data) - _LOCAL_HEADER.size - 4:
-            raise self.damaged(f"{info.filename} begins behind its end")
-        named, extra = _LOCAL_HEADER.unpack_from(self._data, begin)
-        begin += _LOCAL_HEADER.size + named + extra
-        if info.file_size != info.compress_size or not 0 <= info.file_size <= len(self._data) - begin:
-            raise self.damaged(f"{info.filename} has {info.file_size} bytes, which end behind its end")
-        return self._data[begin : begin + info.file_size]
-
-    def _unpacked(self, info: zipfile.ZipInfo) -> bytes:
-        if info.file_size > _LARGEST_UNPACKED:
-            raise self.damaged(f"{info.filename} has {info.file_size} bytes, expected at most {_LARGEST_UNPACKED}")
-        try:
-            return self._zip.read(info)
-        except (zipfile.BadZipFile, OSError, ValueError, EOFError, RuntimeError, NotImplementedError) as error:
-            raise self.damaged(f"{info.filename}: {error}") from error
-        except Exception as error:  # zlib has an error of its own
-            if type(error).__module__ != "zlib":
-                raise
-            raise self.damaged(f"{info.filename}: {error}") from error
-
-
-class _Window(io.RawIOBase):
-    """Bytes in memory as a file, without a copy of them."""
-
-    def __init__(self, data: memoryview) -> None:
-        self._data, self._at = data, 0
-
-    def seekable(self) -> bool:
-        return True
-
-    def readable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: len(self._data)}[whence]
-        if start + offset < 0:
-            raise ValueError(f"found the position {start + offset}")
-        self._at = start + offset
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
-
-    def read(self, size: int = -1) -> bytes:
-        end = len(self._data) if size < 0 else self._at + size
-        found = bytes(self._data[self._at : end])
-        self._at += len(found)
-        return found
+    def _bytes(self, member: Member) -> Buffer:
+        found = stored_bytes(self._data, member)
+        if member.method == STORED:
+            if member.size != member.packed:
+                raise ValueError(f"found {member.packed} bytes, expected {member.size}")
+            return found
+        if member.size > _LARGEST_UNPACKED:
+            raise ValueError(f"found {member.size} bytes, expected at most {_LARGEST_UNPACKED}")
+        return inflated(found, member)
 
 
 def map_file(path: Path) -> tuple[Buffer, os.stat_result]:
