@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from shlo_disc.diagnostics import ShloDiscError, one_line
-from shlo_disc.program_file.directory import STORED, Member, inflated, read_directory, stored_bytes
+from shlo_disc.program_file.directory import STORED, StoredMember, inflated, read_directory, stored_bytes
 
 Buffer = bytes | memoryview
 
@@ -109,7 +109,7 @@ class Archive:
             raise self.damaged(f"the digest of {name} is another one")
         return data
 
-    def _bytes(self, member: Member) -> Buffer:
+    def _bytes(self, member: StoredMember) -> Buffer:
         found = stored_bytes(self._data, member)
         if member.method == STORED:
             if member.size != member.packed:

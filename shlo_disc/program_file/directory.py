@@ -22,7 +22,7 @@ _ENCRYPTED: Final = 1  # of the flags
 STORED, DEFLATED = 0, 8  # methods
 
 
-class Member(NamedTuple):
+class StoredMember(NamedTuple):
     """A member of a zip file: how it is stored, and where. `begin` is that of its header."""
 
     name: str
@@ -33,7 +33,7 @@ class Member(NamedTuple):
     begin: int
 
 
-def read_directory(data: memoryview) -> Mapping[str, Member]:
+def read_directory(data: memoryview) -> Mapping[str, StoredMember]:
     """The members by name. Raises `ValueError` unless all of the directory is as a zip file's."""
     at = bytes(data[-_END.size - _FULL_16 :]).rfind(b"PK\5\6")
     if at < 0:
@@ -48,7 +48,7 @@ def read_directory(data: memoryview) -> Mapping[str, Member]:
         _, count, size, begin = _unpacked(_END_64, data, end, b"PK\6\6")
     if begin + size != end:
         raise ValueError(f"found a directory of {size} bytes from {begin} to {end}")
-    found, at = dict[str, Member](), begin
+    found, at = dict[str, StoredMember](), begin
     for _ in range(count):
         member, at = _member(data, at)
         if member.name in found:
@@ -59,7 +59,7 @@ def read_directory(data: memoryview) -> Mapping[str, Member]:
     return found
 
 
-def _member(data: memoryview, at: int) -> tuple[Member, int]:
+def _member(data: memoryview, at: int) -> tuple[StoredMember, int]:
     """A member, and where the next entry of the directory is."""
     _, flags, method, crc, packed, size, named, extra, comment, begin = _unpacked(_ENTRY, data, at, b"PK\1\2")
     start = at + _ENTRY.size
@@ -69,7 +69,7 @@ def _member(data: memoryview, at: int) -> tuple[Member, int]:
     wanted = (size, packed, begin).count(_FULL_32)
     large = iter(_zip64(data[start + named : start + named + extra], wanted))
     size, packed, begin = (next(large) if value == _FULL_32 else value for value in (size, packed, begin))
-    return Member(name, method, crc, packed, size, begin), start + named + extra + comment
+    return StoredMember(name, method, crc, packed, size, begin), start + named + extra + comment
 
 
 def _zip64(fields: memoryview, wanted: int) -> tuple[int, ...]:
@@ -85,7 +85,7 @@ def _zip64(fields: memoryview, wanted: int) -> tuple[int, ...]:
     return ()
 
 
-def stored_bytes(data: memoryview, member: Member) -> memoryview:
+def stored_bytes(data: memoryview, member: StoredMember) -> memoryview:
     """The bytes of a member as they are in the file, perhaps compressed. Raises `ValueError`."""
     _, named, extra = _unpacked(_LOCAL, data, member.begin, b"PK\3\4")
     start = member.begin + _LOCAL.size
@@ -97,7 +97,7 @@ def stored_bytes(data: memoryview, member: Member) -> memoryview:
     return data[begin : begin + member.packed]
 
 
-def inflated(found: memoryview, member: Member) -> bytes:
+def inflated(found: memoryview, member: StoredMember) -> bytes:
     """The bytes of a compressed member. Raises `ValueError`."""
     stream = zlib.decompressobj(-zlib.MAX_WBITS)
     try:
