@@ -50,7 +50,7 @@ exec "{real}" "$@"
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """A wheel, and the Python of an environment that has it, NumPy and typing_extensions."""
+    """A wheel, and the Python of an environment that has it, NumPy."""
 
     wheel: Path
     python: Path
@@ -70,7 +70,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     folder = tmp_path_factory.mktemp("wheel")
     python = folder / "environment" / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", python.parents[1]], check=True)
-    reach = [*PIP, "install", "--no-deps", "numpy", "typing_extensions"]
+    reach = [*PIP, "install", "--no-deps", "numpy"]
     reached = subprocess.run([python, *reach], capture_output=True, text=True, check=False)
     if reached.returncode:
         pytest.skip(f"PyPI cannot be reached: {reached.stderr.strip().splitlines()[-1]}")
