@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from shlo_disc.expr.dim import Sym as Symbol
 from shlo_disc.jit.jax_modules import jax_module
-from shlo_disc.jit.program import TracedProgram
+from shlo_disc.jit.program import Derivation, TracedProgram
 from shlo_disc.jit.residuals import depending_on, sources_of, spec_of
 from shlo_disc.jit.tracing import retraced, sizes_in_scope
 
@@ -70,7 +70,7 @@ def batch_of(program: TracedProgram, mask: Mask, size: int | str) -> TracedProgr
 
 def batch_name(program: TracedProgram) -> str:
     """A name for the size of one more axis."""
-    names = program.trace.abstraction.names
+    names = program.trace.abstraction.names if program.origin is None else program.origin.names
     return next(one for one in (f"batch_{k}" for k in range(len(names) + 1)) if one not in names)
 
 
@@ -114,7 +114,8 @@ def _linearize(program: TracedProgram, mask: Mask) -> Linearized:
     residual_specs = [spec_of(aval) for aval in whole.jaxpr.out_avals[count:]]
     tangent_specs = [spec_of(one) for one, is_varied in zip(specs, mask, strict=True) if is_varied]
     name, all_specs = f"derivative of {program.name}", [*residual_specs, *tangent_specs]
-    derivative = program.derive(name, linear, all_specs, names, lambda at: derivative_of(program.at(at), mask).linear)
+    as_linear = Derivation(("linear", mask), lambda one, _: derivative_of(one, mask).linear)
+    derivative = program.derive(name, linear, all_specs, names, as_linear)
     is_linear = tuple([k >= len(residual_specs) for k in range(len(all_specs))])
     return Linearized(
         forward=program.derive(
@@ -122,7 +123,7 @@ def _linearize(program: TracedProgram, mask: Mask) -> Linearized:
             forward,
             specs,
             names,
-            lambda at: derivative_of(program.at(at), mask).forward,
+            Derivation(("forward", mask), lambda one, _: derivative_of(one, mask).forward),
             whole.assumptions,
         ),
         linear=derivative,
@@ -155,7 +156,7 @@ def _transpose(program: TracedProgram, linear: Mask, cotangents: Mask) -> Traced
         transpose,
         [*constant, *given],
         names,
-        lambda at: transpose_of(program.at(at), linear, cotangents),
+        Derivation(("transposed", linear, cotangents), lambda one, _: transpose_of(one, linear, cotangents)),
     )
 
 
@@ -166,6 +167,10 @@ def _batch(program: TracedProgram, mask: Mask, size_or_name: int | str) -> Trace
     size: Any = size_or_name
     if isinstance(size_or_name, str):
         (size,), names = sizes_in_scope(specs, [size_or_name]), (*names, size_or_name)
+        added, length = dict[Symbol, int](), Symbol(size_or_name)
+    else:
+        length = Symbol(batch_name(program))
+        added = {length: size_or_name}
     batched = [
         jax.ShapeDtypeStruct((size, *one.shape), one.dtype, weak_type=one.weak_type) if is_batched else one
         for one, is_batched in zip(specs, mask, strict=True)
@@ -176,5 +181,5 @@ def _batch(program: TracedProgram, mask: Mask, size_or_name: int | str) -> Trace
         jax.vmap(program.flat, in_axes=axes),
         batched,
         names,
-        lambda at: batch_of(program.at(at), mask, at[Symbol(names[-1])]),
+        Derivation(("batched", mask), lambda one, sizes: batch_of(one, mask, sizes[length]), added),
     )

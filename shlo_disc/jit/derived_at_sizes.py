@@ -1,7 +1,7 @@
 """Which derivative, transpose or batch of a program serves a call: that at symbolic sizes, wherever it is right.
 
 Where JAX cannot derive at symbolic sizes, or what it derives is something else at the sizes of a call, that call gets
-what is derived at these very sizes.
+what is derived at these very sizes. One program may run for many of them (`generalized/derivations.py`).
 """
 
 from __future__ import annotations
@@ -64,8 +64,10 @@ def _at_sizes(
 ) -> _Derived:
     """What is derived at symbolic sizes, if that is right at these sizes; else what is derived at these."""
     derived = program.derived
-    if not sizes or not program.is_differentiable:
-        return fixed() if sizes else derived.once(key, symbolic)
+    if program.origin is not None or (sizes and not program.is_differentiable):
+        return fixed()
+    if not sizes:
+        return derived.once(key, symbolic)
     found: _Derived | Exception = derived.attempt(key, symbolic)
     return derived.chosen(key, sizes, lambda: _choose(program, key, sizes, found, fixed))
 

@@ -25,7 +25,9 @@ from shlo_disc.expr.dim import Dim
 from shlo_disc.jit.abstraction import Abstraction, Shapes, SizeHistory, Sizes, fixed
 from shlo_disc.jit.constraint_text import first_broken, names_in
 from shlo_disc.jit.flat import Results
-from shlo_disc.jit.generalized import Generalization, KeptArrays, generalize
+from shlo_disc.jit.generalized.derivations import DerivedAlike, OriginAtSizes, latest
+from shlo_disc.jit.generalized.general_program import GeneralProgram
+from shlo_disc.jit.generalized.generalization import KeptArrays, generalize
 from shlo_disc.jit.leaves import LeafType
 from shlo_disc.jit.program import TracedProgram
 from shlo_disc.jit.same_trace import same_trace
@@ -35,22 +37,25 @@ log = logging.getLogger("shlo_disc")
 
 _MOST_TRIALS = 64  # of pinned sizes
 _SEEN_KEPT = 4096
+_PATIENCE = (
+    2  # derivatives at given sizes that are compiled before one for many sizes is tried, if symbols serve others
+)
 
 
 @dataclass
 class SizeVariant:
     """One program of a function: its shapes, why it exists, and the calls that it serves.
 
-    `pinned` are sizes that are numbers because JAX cannot trace them as symbols; `reason` is in words. A program of a
-    `generalization` takes further arguments, after those of the function. `serve` is the function of C that serves
-    calls; None if there is none.
+    `pinned` are sizes that are numbers because JAX cannot trace them as symbols; `reason` is in words. A `general`
+    program takes further arguments, after those of the function. `serve` is the function of C that serves calls; None
+    if there is none.
     """
 
     program: TracedProgram
     results: Results
     reason: str
     pinned: tuple[str, ...] = ()
-    generalization: Generalization | None = None
+    general: GeneralProgram | None = None
     signatures: int = 0
     compared: int = 0  # of these, those whose trace was compared with one at their sizes
     compiled: Compiled | None = None
@@ -65,7 +70,7 @@ class SizeVariant:
     @property
     def further_names(self) -> tuple[str, ...]:
         """Names of the arguments that are not the function's."""
-        count = 0 if self.generalization is None else len(self.generalization.given)
+        count = 0 if self.general is None else self.general.further
         return tuple([f"value {k} of the sizes" for k in range(count)])
 
 
@@ -120,14 +125,14 @@ class Family:
 
     def given(self, variant: SizeVariant, shapes: Shapes) -> Sequence[Any]:
         """The further arguments of a program for a call that it serves."""
-        one = variant.generalization
-        if one is None or not one.given:
+        one = variant.general
+        if one is None or not one.further:
             return ()
         if (found := self._given.get(shapes)) is None:
             with self._lock:
                 sizes = variant.shapes.solve(shapes)
                 assert sizes is not None, "a call fits the program that serves it"
-                found = one.match(self._concrete_trace(shapes).jaxpr, sizes)
+                found = one.further_arguments(sizes, self._concrete_trace(shapes))
                 if found is None:
                     raise ShloDiscError(
                         f"{self.structure.name}: the function is not the one that it was when it was first traced with "
@@ -144,17 +149,16 @@ class Family:
         sizes = variant.shapes.solve(shapes)
         if sizes is None or not found.allows(sizes):
             return False
-        broken, one = found.broken(sizes), variant.generalization
-        variant.compared += bool(broken) or one is not None
+        one = variant.general
+        variant.compared += one is not None or bool(found.broken(sizes))
         if one is None:
             return self._is_valid(variant.program, variant.results, sizes, shapes)
         if variant.results != self._results(shapes):
             return False
-        given = one.match(self._concrete_trace(shapes).jaxpr, sizes)
-        if given is None or (broken and not self._is_valid_in_library(variant.program, sizes, shapes)):
-            return False
-        self._given.keep(shapes, given)
-        return True
+        given = one.further_arguments(sizes, self._concrete_trace(shapes))
+        if given is not None:
+            self._given.keep(shapes, given)
+        return given is not None
 
     def _is_valid(self, program: TracedProgram, results: Results, sizes: Sizes, shapes: Shapes) -> bool:
         """Whether a symbolic trace is what a trace at the very sizes would be."""
@@ -165,13 +169,8 @@ class Family:
         if results != self._results(shapes):
             return False
         if all(one.by_library for one in broken):
-            return self._is_valid_in_library(program, sizes, shapes)
+            return program.agrees(sizes, self._concrete_trace(shapes))
         return same_trace(found.jaxpr, sizes, self._concrete_trace(shapes).jaxpr)
-
-    def _is_valid_in_library(self, program: TracedProgram, sizes: Sizes, shapes: Shapes) -> bool:
-        """The same where it assumed only what code asked that is defined alike for all sizes."""
-        types = self._concrete_trace(shapes).result_types({})
-        return program.trace.result_types(sizes) == types and program.accepts(sizes)
 
     def _results(self, shapes: Shapes) -> Results:
         """What the function returns at these very sizes."""
@@ -206,17 +205,25 @@ class Family:
         )  # fmt: skip
         return variant
 
-    def _program(self, found: Trace, further: int = 0) -> TracedProgram:
-        """The program of a trace; the last `further` arguments are not the function's."""
+    def _program(self, found: Trace, further: int = 0, *, is_general: bool = False) -> TracedProgram:
+        """The program of a trace; the last `further` arguments are not the function's.
+
+        `is_general`: it is that of a generalization.
+        """
 
         def at(sizes: Sizes) -> TracedProgram:
-            every = found.abstraction.substitute(sizes).shapes
-            own = every[: len(every) - further]
+            own = found.abstraction.substitute(sizes).shapes[: len(found.specs) - further]
             with self._lock:
-                return self._program(self._concrete_trace(tuple([tuple([x.evaluate({}) for x in one]) for one in own])))
+                trace = self._concrete_trace(tuple([tuple([x.evaluate({}) for x in one]) for one in own]))
+            fixed = self._program(trace)
+            fixed.origin = OriginAtSizes(alike, sizes)
+            return fixed
 
         is_symbolic = bool(found.abstraction.symbols)
-        return TracedProgram(self.structure.name, found, self.structure.compile, at if is_symbolic else None)
+        program = TracedProgram(self.structure.name, found, self.structure.compile, at if is_symbolic else None)
+        program.is_differentiable = not is_general
+        alike = DerivedAlike(latest(program.traced_at), patience=0 if is_general else _PATIENCE)
+        return program
 
     def _check_declared(self, shapes: Shapes) -> None:
         """Raise if a call breaks the declared shapes."""
@@ -277,9 +284,8 @@ class Family:
             return None
         first = str(why).strip().partition("\n")[0]
         reason = f"each new shape is traced and compared, as JAX cannot trace it with symbols: {first}"
-        program = self._program(found, len(general.given))
-        variant = SizeVariant(program, self._results(shapes), reason, generalization=general)
-        variant.program.is_differentiable = False
+        program = self._program(found, len(general.given), is_general=True)
+        variant = SizeVariant(program, self._results(shapes), reason, general=GeneralProgram(general, program))
         return variant if self._serves(variant, shapes) else None
 
     def _jaxpr_at(self, wanted: Abstraction, sizes: Sizes) -> Any:

@@ -49,7 +49,8 @@ def _run(*arrays: Any, program: TracedProgram) -> list[Any]:
 
 
 def _lowered(*arrays: Any, program: TracedProgram) -> list[Any]:
-    return call_in_trace(program.runnable, arrays)
+    runnable, further = program.served_by
+    return call_in_trace(runnable, [*arrays, *further])
 
 
 def _result_avals(*avals: Any, program: TracedProgram) -> list[Any]:

@@ -1,16 +1,17 @@
 """A traced function that is compiled when it is first run, and what is derived from it.
 
 Derivatives and batches are traced at the same symbolic sizes (`derivatives.py`), so each of them is compiled once for
-all sizes, too. A call gets them, or what is derived at its very sizes (`derived_at_sizes.py`).
+all sizes, too. A call gets them, or what is derived at its very sizes (`derived_at_sizes.py`). What is derived at given
+sizes may be run by one program for many sizes as well (`generalized/derivations.py`).
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -28,6 +29,35 @@ Compile: TypeAlias = "Callable[[TracedProgram], Runnable]"
 At: TypeAlias = "Callable[[Sizes], TracedProgram]"
 Shapes: TypeAlias = "Sequence[Sequence[int]]"
 _CHOICES_KEPT = 4096
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """How a program is derived from another one: a key that says it, and what does it at given sizes.
+
+    `added` are the values of the symbols that the other program does not have, if it is at given sizes.
+    """
+
+    key: object
+    apply: Callable[[TracedProgram, Sizes], TracedProgram]
+    added: Sizes = field(default_factory=dict[Any, int])
+
+
+class Origin(Protocol):
+    """Where a program at given sizes comes from."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the sizes."""
+        ...
+
+    def derived(self, derivation: Derivation) -> Origin:
+        """The origin of a program that is derived from this one."""
+        ...
+
+    def served_by(self, program: TracedProgram) -> tuple[Runnable, Sequence[Any]]:
+        """The compiled program that runs in place of this one, and its further arguments."""
+        ...
 
 
 class DerivedPrograms:
@@ -55,7 +85,7 @@ class DerivedPrograms:
 
         def made() -> Any | Exception:
             try:
-                return make()
+                return self.once(key, make)
             except Exception as error:  # noqa: BLE001  rules of derivatives may raise anything
                 return error.with_traceback(None)
 
@@ -86,6 +116,7 @@ class TracedProgram:
         self.trace = trace
         self.carried = carried
         self._at = at
+        self.origin: Origin | None = None  # of a program at given sizes that has symbols elsewhere
         self.is_original = True  # not derived from another program
         self.is_differentiable = True  # at symbolic sizes, and can be batched there
         self._compile = compile_
@@ -102,6 +133,11 @@ class TracedProgram:
             if (found := self.__dict__.get("runnable")) is not None:
                 return found
             return self._compile(self)
+
+    @property
+    def served_by(self) -> tuple[Runnable, Sequence[Any]]:
+        """The compiled program that runs, and its arguments after those of this program."""
+        return (self.runnable, ()) if self.origin is None else self.origin.served_by(self)
 
     def sizes(self, shapes: Shapes) -> Sizes:
         """The values of its symbols in a call. The call must fit."""
@@ -121,10 +157,15 @@ class TracedProgram:
         shapes = self.trace.abstraction.shapes
         return takes_shapes(self.runnable, [tuple([dim.evaluate(sizes) for dim in dims]) for dims in shapes])
 
+    def agrees(self, sizes: Sizes, fixed: Trace) -> bool:
+        """Whether it takes these sizes, and returns there what a trace at the very sizes does: types, not values."""
+        return self.trace.result_types(sizes) == fixed.result_types({}) and self.accepts(sizes)
+
     def run(self, arrays: Sequence[Any]) -> list[Any]:
         """Run the compiled program. Returns arrays of JAX, with the weak types that the function's results have."""
         kind = jax_module().Array
-        found = self.runnable.mirror(arrays)
+        runnable, further = self.served_by
+        found = runnable.mirror([*arrays, *further])
         weak = [bool(aval.weak_type) for aval in self.trace.jaxpr.out_avals]
         return [
             x if isinstance(x, kind) and not is_weak else to_jax([np.asarray(x)], weak=is_weak)[0]
@@ -136,8 +177,12 @@ class TracedProgram:
         if self._at is None:
             return self
         own = {one: sizes[one] for one in self.trace.abstraction.symbols}
-        at = self._at
-        return self.derived.once(("at", frozenset(own.items())), lambda: self._checked(at(own), own))
+        return self.derived.once(("at", frozenset(own.items())), lambda: self.traced_at(own))
+
+    def traced_at(self, sizes: Sizes) -> TracedProgram:
+        """The same, traced anew. It must have symbols, and `sizes` the values of these alone."""
+        assert self._at is not None
+        return self._checked(self._at(sizes), sizes)
 
     def flat(self, *arrays: Any) -> list[Any]:
         """The function on tracers with this program's own symbolic sizes."""
@@ -145,13 +190,19 @@ class TracedProgram:
 
         return jex.jaxpr_as_fun(self.trace.jaxpr)(*arrays)
 
+    def alike(self, found: Trace) -> TracedProgram:
+        """A program of another trace, that is compiled as this one."""
+        program = TracedProgram(self.name, found, self._compile)
+        program.is_original = False
+        return program
+
     def derive(
         self,
         name: str,
         flat: Callable[..., list[Any]],
         specs: Sequence[Any],
         names: Sequence[str],
-        at: At | None = None,
+        derivation: Derivation | None = None,
         assumptions: Sequence[SizeAssumption] = (),
     ) -> TracedProgram:
         """A program of a function `flat` that is derived from this one, of arguments `specs`, at symbols `names`.
@@ -167,8 +218,11 @@ class TracedProgram:
             carrier = jax.ShapeDtypeStruct((*sizes_in_scope(self.trace.specs, missing), 0), bool)
             found = retraced(lambda *arrays: flat(*arrays[:-1]), [*specs, carrier], names)
         found = replace(found, assumptions=(*found.assumptions, *assumptions))
-        program = TracedProgram(name, found, self._compile, at if names else None, missing)
+        at = None if derivation is None or not names else lambda at: derivation.apply(self.at(at), at)
+        program = TracedProgram(name, found, self._compile, at, missing)
         program.is_original = False
+        if derivation is not None and self.origin is not None and not names:
+            program.origin = self.origin.derived(derivation)
         return program
 
     def _checked(self, found: TracedProgram, sizes: Sizes) -> TracedProgram:
@@ -191,4 +245,6 @@ class TracedProgram:
         kind, count = jax_module().ShapeDtypeStruct, len(self.trace.specs)
         pairs = zip(specs, shapes, strict=True)
         unused = [kind(tuple([dim.evaluate({}) for dim in dims]), one.dtype) for one, dims in pairs]
-        return self.derive(self.name, lambda *arrays: self.flat(*arrays[:count]), [*self.trace.specs, *unused], ())
+        found = self.derive(self.name, lambda *arrays: self.flat(*arrays[:count]), [*self.trace.specs, *unused], ())
+        found.origin = self.origin
+        return found

@@ -15,7 +15,7 @@ import pytest
 from jax import lax
 
 import shlo_disc
-from shlo_disc.jit import generalized
+from shlo_disc.jit.generalized import generalization
 from tests.jit.test_learning import arrays, served, shapes_of
 from tests.pipeline.exports import FAST, check
 
@@ -209,7 +209,7 @@ def test_inside_of_jax_jit_with_values_of_sizes() -> None:
 
 
 def test_values_of_sizes_that_were_forgotten_are_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(generalized, "MOST_BYTES", 200)
+    monkeypatch.setattr(generalization, "MOST_BYTES", 200)
     function = PROGRAMS["a window"]
     report = served(function, [*SIZES, *SIZES])
     assert report.compilations == 2

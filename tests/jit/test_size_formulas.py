@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shlo_disc.jit.size_formulas import SizeFormula, fit
+from shlo_disc.jit.generalized.size_formulas import SizeFormula, fit
 
 ONE = [[n] for n in range(10, 18)]
 TWO = [[3, 5], [4, 9], [7, 2], [5, 5], [11, 13], [2, 8]]

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from shlo_disc.jit.jax_modules import MAPPINGS, SEQUENCES, jax_module
-from shlo_disc.jit.primitives import prefix
-from shlo_disc.jit.size_formulas import SizeFormula
-from shlo_disc.jit.trace_template import (
+from shlo_disc.jit.generalized.prefix import prefix
+from shlo_disc.jit.generalized.size_formulas import SizeFormula
+from shlo_disc.jit.generalized.trace_template import (
     INLINED,
     ArgumentType,
     Equation,
@@ -28,6 +27,7 @@ from shlo_disc.jit.trace_template import (
     ValuePlace,
     places,
 )
+from shlo_disc.jit.jax_modules import MAPPINGS, SEQUENCES, jax_module
 
 
 class NotReplayable(Exception):  # noqa: N818  a condition, not an error of the user's
@@ -88,6 +88,8 @@ class _Replay:
             count = len(inner.constants) if inner.constants and isinstance(inner.constants[0], ArgumentType) else 0
             return self.body(inner, operands[count:], operands[:count] if count else None)
         changed = {name: self._node(node) for name, node in parameters.items() if not self._is_fixed(node)}
+        if one.primitive == "split" and "sizes" in changed:
+            changed["sizes"] = _with_sum(changed["sizes"], operands[0].shape[eqn.params["axis"]])
         with eqn.ctx.manager:
             found = eqn.primitive.bind(*operands, **{**eqn.params, **changed})
         return list(found) if eqn.primitive.multiple_results else [found]
@@ -157,6 +159,11 @@ class _Replay:
             raise NotReplayable("a nested function has effects in an order")
         shape = tuple(map(self._size, one.shape))
         return jax_module().ShapeDtypeStruct(shape, one.original.dtype, weak_type=one.weak)
+
+
+def _with_sum(sizes: Sequence[Any], total: Any) -> tuple[Any, ...]:
+    """The same sizes, in a form by which JAX knows their sum: `(n + 1) // 2` and `n // 2` are `n`."""
+    return (*sizes[:-1], total - sum(sizes[:-1]))
 
 
 def _rebuilt(record: Record, parts: Sequence[Any]) -> Any:

@@ -24,10 +24,18 @@ import numpy as np
 from shlo_disc.expr.dim import Dim, as_dim, symbol
 from shlo_disc.expr.dim import Sym as Symbol
 from shlo_disc.jit.abstraction import Shapes, Sizes
+from shlo_disc.jit.generalized.replay import PlaceFormulas, replay
+from shlo_disc.jit.generalized.size_formulas import SizeFormula, fit
+from shlo_disc.jit.generalized.trace_template import (
+    ArgumentType,
+    NotReadable,
+    Reading,
+    TracedBody,
+    ValuePlace,
+    places,
+    read,
+)
 from shlo_disc.jit.leaves import LeafType
-from shlo_disc.jit.replay import PlaceFormulas, replay
-from shlo_disc.jit.size_formulas import SizeFormula, fit
-from shlo_disc.jit.trace_template import NotReadable, Reading, TracedBody, ValuePlace, places, read
 from shlo_disc.jit.tracing import sizes_in_scope
 
 _MOST_SYMBOLS = 6
@@ -47,6 +55,16 @@ class Generalization:
     given: tuple[ValuePlace, ...]
 
     @property
+    def argument_types(self) -> list[LeafType]:
+        """The types of the function's own arguments."""
+        return [LeafType(np.dtype(one.dtype), len(one.shape), one.weak) for one in self.template.arguments]
+
+    @property
+    def argument_shapes(self) -> tuple[tuple[Dim, ...], ...]:
+        """The shapes of the function's own arguments."""
+        return tuple([self._dims(one) for one in self.template.arguments])
+
+    @property
     def types(self) -> list[LeafType]:
         """The types of the further arguments."""
         return [LeafType(np.dtype(one.dtype), len(one.shape), one.weak) for one in self.given]
@@ -54,9 +72,11 @@ class Generalization:
     @property
     def shapes(self) -> tuple[tuple[Dim, ...], ...]:
         """The shapes of the further arguments."""
+        return tuple([self._dims(one) for one in self.given])
+
+    def _dims(self, one: ValuePlace | ArgumentType) -> tuple[Dim, ...]:
         dims = [symbol(one.name) for one in self.symbols]
-        sizes = self.formulas.sizes
-        return tuple([tuple([as_dim(sizes[x.number].at(dims)) for x in one.shape]) for one in self.given])
+        return tuple([as_dim(self.formulas.sizes[x.number].at(dims)) for x in one.shape])
 
     def flat(self) -> Callable[..., list[Any]]:
         """The function on flat arrays, to be traced with symbolic sizes."""
