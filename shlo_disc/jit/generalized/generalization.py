@@ -90,7 +90,7 @@ class Generalization:
     def explains(self, found: Reading, row: Sequence[int]) -> bool:
         """Whether the numbers of a trace that has the template are those of the formulas."""
         formulas = self.formulas
-        if not found.parts <= formulas.parts:
+        if not (found.parts <= formulas.parts and found.extended <= formulas.extended):
             return False
         if any(formula.at(row) != size for formula, size in zip(formulas.sizes, found.sizes, strict=True)):
             return False
@@ -222,7 +222,10 @@ def _explained(
     if any(one is None for one in sizes):
         return None
     parts = frozenset[int]().union(*[one.parts for one in readings])
-    found = PlaceFormulas([one for one in sizes if one is not None], first.values, changing, parts)
+    extended = frozenset[int]().union(*[one.extended for one in readings])
+    if parts & extended:
+        return None
+    found = PlaceFormulas([one for one in sizes if one is not None], first.values, changing, parts, extended)
     given = tuple([places_of_values[number] for number, one in changing.items() if one is None])
     return Generalization(symbols, first.template, found, given)
 

@@ -39,13 +39,14 @@ class PlaceFormulas:
     """What stands in the places of a template: a formula for each size; for each value the value, or how it changes.
 
     A value that changes is a formula of the sizes (numbers), or is given as an argument (None). `parts` are the uses of
-    less than a whole array at some sizes.
+    less than a whole array at some sizes, `extended` those of an array with zeros after it at some.
     """
 
     sizes: Sequence[SizeFormula]
     values: Sequence[Any]
     changing: Mapping[int, SizeFormula | None]
     parts: frozenset[int]
+    extended: frozenset[int]
 
 
 def replay(template: TracedBody, formulas: PlaceFormulas, symbols: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
@@ -79,6 +80,10 @@ class _Replay:
         shape = tuple(map(self._size, one.shape))
         if not shape or tuple(array.shape) == shape:
             return array
+        if one.number in self._formulas.extended:
+            lax = jax_module("jax.lax")
+            zero = _number(0, array.dtype, weak=array.aval.weak_type)
+            return lax.pad(array, zero, [(0, new - old, 0) for old, new in zip(array.shape, shape, strict=True)])
         return prefix(array, shape, is_whole=one.number not in self._formulas.parts)
 
     def _equation(self, one: Equation, operands: Sequence[Any]) -> list[Any]:
@@ -115,8 +120,7 @@ class _Replay:
                 raise NotReplayable("a value of a nested function changes with sizes")
             return self._hidden[number]
         size = jax_module("jax._src.core").dimension_as_value(formula.at(self._symbols))
-        lax = jax_module("jax._src.lax.lax")
-        return lax._convert_element_type(size, np.dtype(place.dtype), weak_type=place.weak)  # noqa: SLF001  weak types
+        return _number(size, np.dtype(place.dtype), weak=place.weak)
 
     def _node(self, node: Node) -> Any:
         match node:
@@ -159,6 +163,11 @@ class _Replay:
             raise NotReplayable("a nested function has effects in an order")
         shape = tuple(map(self._size, one.shape))
         return jax_module().ShapeDtypeStruct(shape, one.original.dtype, weak_type=one.weak)
+
+
+def _number(value: Any, dtype: Any, *, weak: bool) -> Any:
+    """A number of a type that may be weak."""
+    return jax_module("jax._src.lax.lax")._convert_element_type(value, dtype, weak_type=weak)  # noqa: SLF001
 
 
 def _with_sum(sizes: Sequence[Any], total: Any) -> tuple[Any, ...]:

@@ -5,15 +5,18 @@ the same but for these. So two traces are compared by their templates, numbers a
 numbers is another trace.
 
 Types of intermediate results are left out: they follow from the arguments and the parameters. A slice from the
-beginning is no equation but a property of the use, so that a trace that takes all of an array is like one that takes a
-part: `lax.associative_scan` does the one for odd sizes and the other for even ones.
+beginning is no equation but a property of the use, and so are zeros at the ends of axes: a trace that takes all of an
+array is like one that takes a part, or has zeros after it. `lax.associative_scan` takes all for odd sizes and a part
+for even ones; its gradient has zeros then. Such equations also change the order of others. So these stand in the order
+in which the results need them, and those that nothing needs are left out.
 """
 
 from __future__ import annotations
 
 import enum
 import functools
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import Any, TypeAlias
 
@@ -79,9 +82,9 @@ class ArgumentType:
 
 @record
 class Use:
-    """The use of a variable, by its number in the order of definition: the first elements along each axis.
+    """The use of a variable, by its number in the order of definition: its first elements, or it and zeros after it.
 
-    `number` is that of the use in the trace.
+    `shape` is that of what is used, `number` that of the use in the trace.
     """
 
     variable: int
@@ -117,12 +120,16 @@ Node: TypeAlias = "SizePlace | ValuePlace | Fixed | Record | TracedBody"
 
 @record
 class Reading:
-    """A trace: its template, and what stands in the places. `parts` are the uses of less than a whole array."""
+    """A trace: its template, and what stands in the places.
+
+    `parts` are the uses of less than a whole array, `extended` those of an array with zeros after it.
+    """
 
     template: TracedBody
     sizes: tuple[int, ...]
     values: tuple[Any, ...]
     parts: frozenset[int]
+    extended: frozenset[int]
 
 
 class NotReadable(Exception):  # noqa: N818  a condition, not an error of the user's
@@ -133,7 +140,8 @@ def read(jaxpr: Any) -> Reading:
     """Read a closed jaxpr without symbols. Raises `NotReadable`."""
     reader = _Reader()
     template = reader.closed(jaxpr)
-    return Reading(template, tuple(reader.sizes), tuple(reader.values), frozenset(reader.parts))
+    parts, extended = (frozenset(reader.uses[extent]) for extent in (_Extent.PART, _Extent.EXTENDED))
+    return Reading(template, tuple(reader.sizes), tuple(reader.values), parts, extended)
 
 
 def places(node: Node | Use) -> Iterator[SizePlace | ValuePlace]:
@@ -161,19 +169,26 @@ def places(node: Node | Use) -> Iterator[SizePlace | ValuePlace]:
                 yield from places(one)
 
 
+class _Extent(enum.Enum):
+    WHOLE = enum.auto()
+    PART = enum.auto()
+    EXTENDED = enum.auto()
+
+
 @record
-class _Prefix:
-    """What a variable of a jaxpr is: the first elements of one of the template."""
+class _View:
+    """What a variable of a jaxpr is: one of the template, the first elements of it, or it with zeros after it."""
 
     variable: int
     shape: tuple[int, ...]
-    is_part: bool = False
+    extent: _Extent = _Extent.WHOLE
 
 
 class _Reader:
     def __init__(self) -> None:
-        self.sizes, self.values, self.parts = list[int](), list[Any](), list[int]()
-        self._uses = 0
+        self.sizes, self.values = list[int](), list[Any]()
+        self.uses: dict[_Extent, list[int]] = {extent: [] for extent in _Extent}
+        self._count = 0
 
     def closed(self, jaxpr: Any) -> TracedBody:
         return self._body(jaxpr.jaxpr, tuple(map(self._value, jaxpr.consts)), jaxpr)
@@ -181,11 +196,11 @@ class _Reader:
     def _body(self, jaxpr: Any, constants: tuple[ValuePlace | ArgumentType, ...], original: Any) -> TracedBody:
         arguments = tuple([self._type(one.aval) for one in jaxpr.invars])
         given = [*jaxpr.constvars, *jaxpr.invars]
-        known = {one: _Prefix(number, _shape(one)) for number, one in enumerate(given)}
+        known = {one: _View(number, _shape(one)) for number, one in enumerate(given)}
         count, equations = len(given), list[Equation]()
-        for eqn in jaxpr.eqns:
-            if (prefix := _prefix(eqn, known)) is not None:
-                known[eqn.outvars[0]] = prefix
+        for eqn in _needed(jaxpr):
+            if (view := _part(eqn, known) or _extended(eqn, known)) is not None:
+                known[eqn.outvars[0]] = view
                 continue
             operands = tuple([self._operand(one, known) for one in eqn.invars])
             called = INLINED.get(eqn.primitive.name, "")
@@ -194,19 +209,18 @@ class _Reader:
             effects = ", ".join(sorted(type(one).__name__ for one in eqn.effects))
             equations.append(Equation(eqn.primitive.name, operands, parameters, len(eqn.outvars), effects, eqn))
             for one in eqn.outvars:
-                known[one] = _Prefix(count, _shape(one))
+                known[one] = _View(count, _shape(one))
                 count += 1
         results = tuple([self._operand(one, known) for one in jaxpr.outvars])
         return TracedBody(constants, arguments, tuple(equations), results, original)
 
-    def _operand(self, one: Any, known: Mapping[Any, _Prefix]) -> ValuePlace | Use:
+    def _operand(self, one: Any, known: Mapping[Any, _View]) -> ValuePlace | Use:
         if hasattr(one, "val"):
             return self._value(one.val)
-        prefix = known[one]
-        if prefix.is_part:
-            self.parts.append(self._uses)
-        self._uses += 1
-        return Use(prefix.variable, tuple(map(self._size, prefix.shape)), self._uses - 1)
+        view = known[one]
+        self.uses[view.extent].append(self._count)
+        self._count += 1
+        return Use(view.variable, tuple(map(self._size, view.shape)), self._count - 1)
 
     def _size(self, value: Any) -> SizePlace:
         self.sizes.append(int(value))
@@ -259,7 +273,7 @@ def _shape(variable: Any) -> tuple[int, ...]:
     return tuple(getattr(variable.aval, "shape", ()))
 
 
-def _prefix(eqn: Any, known: Mapping[Any, _Prefix]) -> _Prefix | None:
+def _part(eqn: Any, known: Mapping[Any, _View]) -> _View | None:
     """What an equation gives if it is a slice from the beginning; else None."""
     if eqn.primitive.name != "slice" or hasattr(eqn.invars[0], "val"):
         return None
@@ -267,7 +281,54 @@ def _prefix(eqn: Any, known: Mapping[Any, _Prefix]) -> _Prefix | None:
     limits, strides = tuple(eqn.params["limit_indices"]), eqn.params["strides"]
     if any(eqn.params["start_indices"]) or any(stride != 1 for stride in strides or ()):
         return None
-    return _Prefix(given.variable, limits, given.is_part or limits != given.shape)
+    return _view(given, limits, _Extent.PART)
+
+
+def _extended(eqn: Any, known: Mapping[Any, _View]) -> _View | None:
+    """What an equation gives if it puts zeros after the ends of axes, or takes elements away there; else None."""
+    if eqn.primitive.name != "pad" or hasattr(eqn.invars[0], "val"):
+        return None
+    given, config = known[eqn.invars[0]], eqn.params["padding_config"]
+    keeps_type = eqn.outvars[0].aval.weak_type == eqn.invars[0].aval.weak_type
+    if any(low or interior for low, _, interior in config) or not _is_zero(eqn.invars[1]) or not keeps_type:
+        return None
+    shape = tuple([int(size + high) for size, (_, high, _) in zip(given.shape, config, strict=True)])
+    if all(high <= 0 for _, high, _ in config):
+        return _view(given, shape, _Extent.PART)
+    return _view(given, shape, _Extent.EXTENDED) if all(high >= 0 for _, high, _ in config) else None
+
+
+def _view(given: _View, shape: tuple[int, ...], extent: _Extent) -> _View | None:
+    """The view of a view; None if it is none of the variable."""
+    if shape == given.shape:
+        return given
+    return _View(given.variable, shape, extent) if given.extent in {_Extent.WHOLE, extent} else None
+
+
+def _is_zero(one: Any) -> bool:
+    """Whether a constant is zero. The other zero, -0.0, is another constant."""
+    return hasattr(one, "val") and not np.asarray(one.val).tobytes().strip(b"\0")
+
+
+def _needed(jaxpr: Any) -> list[Any]:
+    """The equations that have effects, or that results need, in an order that follows from what needs them."""
+    made_by = {one: eqn for eqn in jaxpr.eqns for one in eqn.outvars}
+
+    def makers(variables: Iterable[Any]) -> Iterator[Any]:
+        return iter([made_by[one] for one in variables if not hasattr(one, "val") and one in made_by])
+
+    found, begun = list[Any](), set[int]()
+    roots = itertools.chain([eqn for eqn in jaxpr.eqns if eqn.effects], makers(jaxpr.outvars))
+    waiting: list[tuple[Any, Iterator[Any]]] = [(None, roots)]
+    while waiting:
+        eqn, operands = waiting[-1]
+        if (inner := next((one for one in operands if id(one) not in begun), None)) is not None:
+            begun.add(id(inner))
+            waiting.append((inner, makers(inner.invars)))
+        else:
+            waiting.pop()
+            found.append(eqn)
+    return found[:-1]
 
 
 def _key(value: Any, within: tuple[Any, ...] = ()) -> object:
