@@ -18,12 +18,13 @@ from __future__ import annotations
 import inspect
 import os
 import threading
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from shlo_disc.expr.dim import Dim
 from shlo_disc.jit.abstraction import Sizes
@@ -96,6 +97,19 @@ def assumptions_of(scope: Any) -> Generator[list[JaxAssumption]]:
     finally:
         _state.scope, _state.found = before
         result += found
+
+
+def all_assumptions(scope: Any, found: Sequence[JaxAssumption]) -> list[JaxAssumption]:
+    """Add what was found by one trace to what was found by others of a scope, and return all of it.
+
+    JAX keeps traces of nested functions, and so asks nothing where a later trace of the same scope needs one of them.
+    """
+    every = _of_scopes.setdefault(scope, {})
+    every.update(dict.fromkeys(found))
+    return [*every]
+
+
+_of_scopes: Any = WeakKeyDictionary()
 
 
 def _record(size: Any, relation: str, *, is_equality: bool = False) -> None:

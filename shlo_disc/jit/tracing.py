@@ -14,7 +14,7 @@ from typing import Any
 
 from shlo_disc.expr.dim import Dim, const, symbol
 from shlo_disc.jit.abstraction import Abstraction, Sizes
-from shlo_disc.jit.comparisons import SizeAssumption, assumptions_of
+from shlo_disc.jit.comparisons import SizeAssumption, all_assumptions, assumptions_of
 from shlo_disc.jit.constraint_text import first_broken, for_jax, text_of
 from shlo_disc.jit.jax_modules import SEQUENCES, jax_module, without_mesh
 from shlo_disc.jit.leaves import LeafType
@@ -146,9 +146,10 @@ def retraced(flat: Callable[..., list[Any]], specs: Sequence[Any], names: Sequen
     """Trace a function that is derived from a trace, with sizes of the same scope: `specs` are JAX's types."""
     jax = jax_module()
 
-    jitted = jax.jit(flat, keep_unused=True)
-    with tracing(), assumptions_of(_scope_of(specs)) as assumed:
+    jitted, scope = jax.jit(flat, keep_unused=True), _scope_of(specs)
+    with tracing(), assumptions_of(scope) as assumed:
         traced = jitted.trace(*specs)
+    assumed = all_assumptions(scope, assumed) if scope is not None else assumed
     _refuse_groups(traced.jaxpr.jaxpr)
     symbols = {name: symbol(name) for name in names}
     shapes = tuple([dims_of(one.shape, symbols) for one in specs])

@@ -181,25 +181,6 @@ def test_negative_zero_is_no_size() -> None:
     served(function, [(3,), (4,), (8,), (5,), (9,)])
 
 
-def test_derivatives_and_batches_of_such_functions() -> None:
-    """They are made at the sizes of a call: the replayed function has lost the derivatives of its own."""
-
-    def straight_through(x: Any) -> Any:
-        return x + lax.stop_gradient(jnp.round(x) - x)
-
-    def function(x: Any) -> Any:
-        return (softplus(straight_through(x)) * number(x)).sum()
-
-    run = shlo_disc.jit(function, options=FAST)
-    for (x,) in map(arrays, SIZES[:4]):
-        run(x)
-        for transform in (jax.grad, jax.value_and_grad, jax.jacfwd):
-            found, wanted = jax.tree.leaves(transform(run)(x)), jax.tree.leaves(transform(function)(x))
-            check([np.asarray(one) for one in found], [np.asarray(one) for one in wanted], f"{x.shape}", 1.0, 1.0)
-        rows = np.stack([x, 2 * x, -x])
-        check([np.asarray(jax.vmap(run)(rows))], [np.asarray(jax.vmap(function)(rows))], f"{x.shape}", 1.0, 1.0)
-
-
 def test_inside_of_jax_jit_with_values_of_sizes() -> None:
     function = PROGRAMS["a window"]
     run = shlo_disc.jit(function, options=FAST)

@@ -133,7 +133,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "program_files": ("tests/program_file",),
     "host_code": ("tests/bytecode", "tests/runtime/test_packing.py"),
     "jit_callbacks": ("tests/jit/test_callbacks.py",),
-    "jit_generalized": ("tests/jit/test_generalized.py",),
+    "jit_generalized": ("tests/jit/test_generalized.py", "tests/jit/test_derivations.py"),
     "jit_traces": ("tests/jit/test_transforms.py",),
     "user_text": ("tests/pipeline/test_user_text.py",),
     "launches": ("tests/runtime/cuda/test_launch_table.py", "tests/runtime/cuda/test_gpu_executable.py"),
