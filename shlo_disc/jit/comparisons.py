@@ -109,7 +109,7 @@ def all_assumptions(scope: Any, found: Sequence[JaxAssumption]) -> list[JaxAssum
     return [*every]
 
 
-_of_scopes: Any = WeakKeyDictionary()
+_of_scopes = WeakKeyDictionary[Any, dict[JaxAssumption, None]]()
 
 
 def _record(size: Any, relation: str, *, is_equality: bool = False) -> None:

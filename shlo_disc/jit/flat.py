@@ -45,6 +45,7 @@ class FlatFunction:
     def __init__(self, fun: Callable[..., Any], parameters: Parameters, call: Call) -> None:
         self._fun, self._name = fun, parameters.name
         self._static, self._positions, self._count = call.static, call.positions, call.count
+        self.has_constants = bool(call.static)
         self._types: Sequence[LeafType] = call.types
         self.in_tree = call.tree
         self.is_flat = call.tree == flat_tree(len(call.values))

@@ -10,6 +10,7 @@ from shlo_disc.call_signature import Signature
 from shlo_disc.calling import served_by_c
 from shlo_disc.compiled import Compiled
 from shlo_disc.jit.arguments import Call, Parameters
+from shlo_disc.jit.calls_by_xla import by_xla_if_often
 from shlo_disc.jit.compiling import TraceCompiler
 from shlo_disc.jit.constraint_text import names_in
 from shlo_disc.jit.declared import declared_names, declared_shapes
@@ -44,6 +45,9 @@ class ServedStructure:
             variant.compiled = Compiled(runnable, signature, runnable.origin)
             if runnable.entry is not None and not variant.further_names:
                 variant.serve = served_by_c(runnable.entry, signature, self.donated)
+                if variant.serve is not None and not flat.has_constants:
+                    trace = variant.program.trace
+                    variant.serve = by_xla_if_often(variant.serve, runnable, signature, trace, self.donated)
             warn_of_unusable(self.donated, variant.program.trace)
         return variant.compiled
 

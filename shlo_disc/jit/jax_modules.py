@@ -41,6 +41,16 @@ def context() -> object:
     return context_function()()
 
 
+def is_outside_of_traces() -> bool:
+    """Whether JAX neither traces nor transforms a function in this thread. JAX has no public name for it."""
+    return _trace_state_clean()()
+
+
+@cache
+def _trace_state_clean() -> Callable[[], bool]:
+    return import_module("jax._src.core").trace_state_clean
+
+
 @cache
 def context_function() -> Callable[[], object]:
     """What returns it. JAX has no public name for it."""

@@ -218,8 +218,12 @@ class TracedProgram:
             carrier = jax.ShapeDtypeStruct((*sizes_in_scope(self.trace.specs, missing), 0), bool)
             found = retraced(lambda *arrays: flat(*arrays[:-1]), [*specs, carrier], names)
         found = replace(found, assumptions=(*found.assumptions, *assumptions))
-        at = None if derivation is None or not names else lambda at: derivation.apply(self.at(at), at)
-        program = TracedProgram(name, found, self._compile, at, missing)
+
+        def same_at(sizes: Sizes) -> TracedProgram:
+            assert derivation is not None
+            return derivation.apply(self.at(sizes), sizes)
+
+        program = TracedProgram(name, found, self._compile, same_at if derivation and names else None, missing)
         program.is_original = False
         if derivation is not None and self.origin is not None and not names:
             program.origin = self.origin.derived(derivation)

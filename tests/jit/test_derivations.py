@@ -52,7 +52,7 @@ def compiled(function: Function, transform: Function, sizes: tuple[int, ...]) ->
         found, wanted = transform(run)(x), transform(function)(x)
         assert jax.tree.structure(found) == jax.tree.structure(wanted)
         pairs = [[np.asarray(x) for x in jax.tree.leaves(one)] for one in (found, wanted)]
-        check(*pairs, f"{size}", 1.0, 1.0)
+        check(pairs[0], pairs[1], f"{size}", 1.0, 1.0)
     return Counter([what.partition(" for ")[0] for what, _ in run.report().compiled])
 
 
@@ -130,7 +130,7 @@ def test_two_sizes_and_a_size_that_is_in_no_argument_alone() -> None:
     for sizes in [[(3,), (5,)], [(4,), (9,)], [(8,), (8,)], [(1,), (7,)], [(7,), (1,)], [(12,), (2,)]]:
         args = arrays(sizes)
         pairs = [[*map(np.asarray, jax.grad(one, (0, 1))(*args))] for one in (run, function)]
-        check(*pairs, f"{sizes}", 1.0, 1.0)
+        check(pairs[0], pairs[1], f"{sizes}", 1.0, 1.0)
     assert run.report().compilations == 4, run.report()
 
 
@@ -142,7 +142,7 @@ def test_inside_of_jax_jit() -> None:
     for size in (6, 11, 16, 7):
         (x,) = arrays((size,))
         pairs = [[np.asarray(jax.jit(jax.grad(total(one)))(x))] for one in (run, function)]
-        check(*pairs, f"{size}", 1.0, 1.0)
+        check(pairs[0], pairs[1], f"{size}", 1.0, 1.0)
     assert run.report().compilations == 4
 
 
@@ -164,7 +164,7 @@ def test_a_rule_that_was_traced_for_another_derivative_asks_again() -> None:
         args = [*arrays((size,)), 2.0]
         for which in (0, (0, 1)):
             pairs = [[np.asarray(x) for x in jax.tree.leaves(jax.grad(one, which)(*args))] for one in (run, function)]
-            check(*pairs, f"{size}", 1.0, 1.0)
+            check(pairs[0], pairs[1], f"{size}", 1.0, 1.0)
 
 
 @pytest.mark.slow

@@ -80,7 +80,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
         "tests/runtime/test_dlpack.py",
     ),
     "recurring": ("tests/runtime/test_recurring.py",),
-    "many_leaves": ("tests/jit/test_many_leaves.py", "tests/jit/test_donation.py"),
+    "many_leaves": ("tests/jit/test_many_leaves.py", "tests/jit/test_donation.py", "tests/jit/test_calls_by_xla.py"),
     "passes": (
         "tests/passes",
         "tests/pipeline/test_windows_and_units.py",
