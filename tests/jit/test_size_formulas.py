@@ -17,7 +17,9 @@ TWO = [[3, 5], [4, 9], [7, 2], [5, 5], [11, 13], [2, 8]]
 OF_ONE: list[Callable[[int], int]] = [
     lambda _n: 7, lambda n: n, lambda n: 2 * n - 3, lambda n: -n, lambda n: n * n, lambda n: n // 2,
     lambda n: n // 2 + 1, lambda n: (n + 1) // 2, lambda n: (n + 3) // 4, lambda n: n // 8, lambda n: -(-n // 3),
-    lambda n: 3 * n // 2, lambda n: n % 2, lambda n: 1 - n // 2 % 2, lambda n: 5 + 3 * (n % 2), lambda n: -n % 4,
+    lambda n: 3 * n // 2,
+    lambda n: 1 + 2 * (n // 2), lambda n: -(n // 2), lambda n: 5 - 2 * (n // 4),
+    lambda n: n % 2, lambda n: 1 - n // 2 % 2, lambda n: 5 + 3 * (n % 2), lambda n: -n % 4,
     lambda n: n % 3, lambda n: -(-n // 4) * 4, lambda n: n // 3 * 6,
 ]  # fmt: skip
 OF_TWO: list[Callable[[int, int], int]] = [

@@ -88,9 +88,10 @@ def _candidates(values: Sequence[int], rows: Sequence[Sequence[int]]) -> Iterato
             if product and values[0] % product == 0:
                 yield SizeFormula(((values[0] // product, numbers),))
     columns = [*enumerate(zip(*rows, strict=True))]
-    step = math.gcd(*[value - values[0] for value in values])
-    for unit, base in dict.fromkeys([(1, 0), (math.gcd(*values), 0), (step, values[0] % max(step, 1))]):
-        scaled = [(value - base) // max(unit, 1) for value in values]
+    unit, step = math.gcd(*values) or 1, math.gcd(*[value - values[0] for value in values]) or 1
+    scales = [(1, 0), (unit, 0), (step, values[0] % step), (-1, 0), (-unit, 0), (-step, values[0] % step)]
+    for unit, base in dict.fromkeys(scales):
+        scaled = [(value - base) // unit for value in values]
         quotients = [one for k, sizes in columns for one in _quotients(scaled, sizes, k)]
         found = [replace(one, scale=unit, offset=one.offset * unit + base) for one in sorted(quotients, key=_oddness)]
         yield from found
