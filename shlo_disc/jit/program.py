@@ -43,7 +43,7 @@ class Derivation:
     added: Sizes = field(default_factory=dict[Any, int])
 
 
-class Origin(Protocol):
+class DerivationOrigin(Protocol):
     """Where a program at given sizes comes from."""
 
     @property
@@ -51,7 +51,7 @@ class Origin(Protocol):
         """The names of the sizes."""
         ...
 
-    def derived(self, derivation: Derivation) -> Origin:
+    def derived(self, derivation: Derivation) -> DerivationOrigin:
         """The origin of a program that is derived from this one."""
         ...
 
@@ -116,7 +116,7 @@ class TracedProgram:
         self.trace = trace
         self.carried = carried
         self._at = at
-        self.origin: Origin | None = None  # of a program at given sizes that has symbols elsewhere
+        self.origin: DerivationOrigin | None = None  # of a program at given sizes that has symbols elsewhere
         self.is_original = True  # not derived from another program
         self.is_differentiable = True  # at symbolic sizes, and can be batched there
         self._compile = compile_
