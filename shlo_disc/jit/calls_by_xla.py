@@ -12,13 +12,13 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from shlo_disc.call_signature import Signature
 from shlo_disc.expr.dim import symbol
 from shlo_disc.jit.jax_modules import is_outside_of_traces, jax_module
 from shlo_disc.jit.tracing import Trace
+from shlo_disc.records import record
 from shlo_disc.runtime.executable import Executable
 from shlo_disc.runtime.xla.library import WIDENED, unsupported
 from shlo_disc.runtime.xla.primitive import call_in_trace
@@ -33,7 +33,7 @@ _MOST_COMPILED = 64  # sizes
 _MOST_COUNTED = 4096
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _SizePlace:
     """Where the value of a symbol is found in a call: an axis of a leaf, and the keys of pytrees that lead to it."""
 
