@@ -165,6 +165,10 @@ class Module:
         functions = {one.name: one for one in self.contents if isinstance(one, Function)}
         object.__setattr__(self, "functions", functions)
 
+    def __repr__(self) -> str:
+        ops = sum(1 for _ in self.walk())
+        return f"<Module {self.name or 'without a name'}: {len(self.functions)} functions, {ops} ops>"
+
     def __str__(self) -> str:
         """Print the module as StableHLO text, without locations."""
         return self.printer(self)
