@@ -119,9 +119,8 @@ class CallsByXla:
         args, _ = self._signature.in_tree.unflatten([jax.ShapeDtypeStruct(*one) for one in types])
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore"
-                )  # of donated arrays that no result can use: `warn_of_unusable` has said so
+                # Of donated arrays that no result can use: `warn_of_unusable` has said so.
+                warnings.simplefilter("ignore")
                 made.lower(*args).compile()
         except Exception as error:  # noqa: BLE001  whatever JAX raises: calls go on as before
             log.warning("%s: XLA does not serve calls that come often: %s", self._executable.artifact.name, error)

@@ -37,9 +37,8 @@ log = logging.getLogger("shlo_disc")
 
 _MOST_TRIALS = 64  # of pinned sizes
 _SEEN_KEPT = 4096
-_PATIENCE = (
-    2  # derivatives at given sizes that are compiled before one for many sizes is tried, if symbols serve others
-)
+# Derivatives at given sizes that are compiled before one for many sizes is tried, if symbols serve others.
+_PATIENCE = 2
 
 
 @dataclass
