@@ -38,7 +38,7 @@ def test_the_time_of_a_process_that_ended_is_counted(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(worker, "COMMAND", computes)
     with worker.Worker(TARGET, 60) as other:
         other.run("compiled", parse("func.func @main() { return }"), ())
-        assert other.processor_seconds > 0.3
+        assert other.processor_seconds > 0.1
 
 
 def test_an_interrupted_request_has_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +97,7 @@ def test_a_module_without_end_says_what_was_running_and_where(
     assert "in serve (shlo_disc/check/worker.py" in line
     seconds, processor = (int(x) for x in re.findall(r"for (\d+) s, (\d+) s of processors", line)[0])
     assert is_busy or processor <= seconds / 2
-    assert found.processor > 0.3  # that of the process that was stopped
+    assert found.processor > 0.1  # that of the process that was stopped
     assert "in stay" in (Path(found.folder) / "report.txt").read_text()
 
 
