@@ -54,46 +54,49 @@ def test_an_element_has_the_same_bits_at_every_place(dtype: DType) -> None:
             assert not unlike.size, f"{op}: {x[first + unlike[0]]}, {y[first + unlike[0]]} gives other bits elsewhere"
 
 
-def sums(dtype: DType) -> tuple[str, list[str]]:
-    """Each of these ops plus `%z`, of whole arrays and of pairs of elements that `%i` picks, which are no vectors."""
+def sums(dtype: DType, *, scattered: bool) -> tuple[str, list[str]]:
+    """Each of these ops plus `%z`; `scattered`: of pairs of elements that `%i` picks, which are computed one by one."""
     type_ = f"tensor<2x?x{dtype.value}>"
+    result = f"tensor<?x2x{dtype.value}>" if scattered else type_
     ops = [op for op in program(dtype)[1] if op.rpartition("-> ")[2].startswith(f"tensor<3x{dtype.value}>")]
     lines = list[str]()
     for k, op in enumerate(ops):
         lines += [f"  %{k} = {op}".replace("tensor<3x", "tensor<2x?x"), f"  %s{k} = stablehlo.add %{k}, %z : {type_}"]
-        lines.append(
-            f'  %g{k} = "stablehlo.gather"(%s{k}, %i) <{{dimension_numbers = #stablehlo.gather<offset_dims = [0], '
+        lines += [
+            f'  %g{k} = "stablehlo.gather"(%s{k}, %i) <{{dimension_numbers = #stablehlo.gather<offset_dims = [1], '
             "collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 2, 1>}>"
-            f" : ({type_}, tensor<?xi32>) -> {type_}"
-        )
-    returned = [f"%{name}{k}" for k in range(len(ops)) for name in "sg"]
+            f" : ({type_}, tensor<?xi32>) -> {result}"
+        ] * scattered
+    returned = [f"%{'g' if scattered else 's'}{k}" for k in range(len(ops))]
     arguments = ", ".join([f"%{name}: {type_}" for name in "xyz"])
-    types = ", ".join([type_] * len(returned))
+    types = ", ".join([result] * len(returned))
     head = f"func.func @main({arguments}, %i: tensor<?xi32>) -> ({types}) {{"
     return "\n".join([head, *lines, f"  return {', '.join(returned)} : {types}", "}"]), ops
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("scattered", [False, True])
 @pytest.mark.parametrize("dtype", TYPES)
-def test_functions_are_rounded_before_they_are_added(dtype: DType) -> None:
+def test_functions_are_rounded_before_they_are_added(dtype: DType, scattered: bool) -> None:
     """A product that a function returns was contracted into a sum of the program: exp(inf) - inf was -inf, not NaN.
 
     Without fusion every function is stored before it is added.
     """
-    text, ops = sums(dtype)
+    text, ops = sums(dtype, scattered=scattered)
     fused, apart = (shlo_disc.compile(text, options=shlo_disc.CompileOptions(fusion=one)) for one in ("full", "none"))
     rng = np.random.default_rng()
     largest = float(np.finfo(numpy_dtype(dtype)).max)
     special = np.array([np.inf, -np.inf, np.nan, 0, -0.0, 1, largest, 800, -800, 100, 89]).astype(numpy_dtype(dtype))
     for turn in range(40):
-        size = int(rng.integers(1, 40))
+        size = int(rng.integers(1, 40 if turn % 4 else 8))
         x, y, z = (values(dtype, rng)[: 2 * size].reshape(2, size) for _ in range(3))
         if turn % 2:
             x, z = rng.choice(special, (2, 2, size))
         numbers = np.arange(size, dtype=np.int32)
-        pairs = zip(fused(x, y, z, numbers), apart(x, y, z, numbers), strict=True)
-        for number, (one, other) in enumerate(pairs):
-            unlike = (bits(one.reshape(-1)) != bits(other.reshape(-1))).any(1).reshape(one.shape)
+        for op, one, other in zip(ops, fused(x, y, z, numbers), apart(x, y, z, numbers), strict=True):
+            unlike: Array = (bits(one.reshape(-1)) != bits(other.reshape(-1))).any(1).reshape(one.shape)
             unlike &= ~(np.isnan(one) & np.isnan(other))
-            at = tuple(np.argwhere(unlike)[0]) if unlike.any() else ()
-            assert not unlike.any(), f"{ops[number // 2]}: {x[at]}, {y[at]}, {z[at]} gives {one[at]}, not {other[at]}"
+            where = tuple(np.argwhere(unlike)[0]) if unlike.any() else ()
+            at = where[::-1] if scattered else where
+            told = f"{op}: {x[at]}, {y[at]}, {z[at]} gives {one[where]}, not {other[where]}"
+            assert not unlike.any(), told
