@@ -136,7 +136,7 @@ def _check_platform(wheel: Path) -> None:
     if found != expected:
         raise ImportError(
             f"found {found}, expected {expected}, which this wheel of shlo_disc is for\n"
-            "  help: install it from its sources, with a C++ compiler: pip install --no-binary shlo-disc shlo-disc"
+            "  help: install it from its sources, which compile everything at first use: pip install ."
         )
 
 
