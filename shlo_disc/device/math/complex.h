@@ -251,6 +251,12 @@ SHLO_INLINE V fused(V a, V b, V c) {
   }
 #endif
 }
+// Of parts whose squares may overflow or vanish, or that are not finite. Squares of floats neither overflow nor vanish in
+// double. A NaN takes precedence over an infinite part, as in XLA, unlike in C99.
+SHLO_INLINE float any_modulus(c64 a) {
+  return (float)__builtin_sqrt(times((double)a.re, (double)a.re) + (double)a.im * a.im);
+}
+SHLO_INLINE double any_modulus(c128 a) { return a.re != a.re || a.im != a.im ? nan_f64() : __builtin_hypot(a.re, a.im); }
 // If one part is NaN, hardware_max and hardware_min return different operands, so that x or y is NaN.
 // The root h of the square by a Newton step, then another one with the exact remainder h^2 - x^2 - y^2, computed as
 // (h - x) (h + x) - y^2, whose first factor is exact for the larger part x.
@@ -269,17 +275,16 @@ SHLO_INLINE V modulus(V re, V im, elem_t<V> low, elem_t<V> high) {
   const V remainder = (fused(y, y, (V)-product) - fused(apart, total, (V)-product)) - apart * lost;
   const auto right = either(between(least, square, splat<V>(high)), x == splat<V>(0));
   h = h + remainder * half;
-  return unless(not_true(right), h, [](auto z) { return abs_(z); }, Complex<V>{re, im});
+  return unless(not_true(right), h, [](auto z) { return any_modulus(z); }, Complex<V>{re, im});
 }
-// Squares of floats neither overflow nor vanish in double. A NaN takes precedence over an infinite part, as in XLA,
-// unlike in C99.
-SHLO_INLINE float abs_(c64 a) { return (float)__builtin_sqrt(times((double)a.re, (double)a.re) + (double)a.im * a.im); }
-SHLO_INLINE double abs_(c128 a) { return a.re != a.re || a.im != a.im ? nan_f64() : __builtin_hypot(a.re, a.im); }
 SHLO_INLINE f32v abs_(c64v a) { return modulus(a.re, a.im, 0x1p-80f, 0x1p120f); }
 SHLO_INLINE f64h abs_(Complex<f64h> a) { return modulus(a.re, a.im, 0x1p-900, 0x1p1000); }
 SHLO_INLINE f64v abs_(c128v a) {
   return {abs_(Complex<f64h>{a.re.lo, a.im.lo}), abs_(Complex<f64h>{a.re.hi, a.im.hi})};
 }
+// One element: with the bits that it has in a vector.
+SHLO_INLINE float abs_(c64 a) { return abs_(c64v{splat<f32v>(a.re), splat<f32v>(a.im)})[0]; }
+SHLO_INLINE double abs_(c128 a) { return abs_(Complex<f64h>{splat<f64h>(a.re), splat<f64h>(a.im)})[0]; }
 
 SHLO_INLINE bool endless(double x) { return !(x - x == 0); }  // infinite or NaN
 SHLO_INLINE bool has_nan(c128 z) { return z.re != z.re || z.im != z.im; }
