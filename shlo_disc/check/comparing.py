@@ -24,7 +24,8 @@ _FOR_SHAPES = (8, 32, 128, 256)  # runs that are searched for one with the shape
 _NEAR = 4.0  # units in the last place that are always accepted
 _BESIDE = 1.0  # units in the last place that are accepted outside the range of all runs
 _SPREAD = 0.125  # fraction of that range that is accepted outside it, too
-_FAR = 1024.0  # units: of a wider range, as where a comparison goes either way, all of it is accepted outside
+_FAR = 1024.0  # units: of a wider range, as where a comparison goes either way, all of it is accepted outside,
+_MOSTLY = 0.5  # and of one wider than this fraction of the element: of short types 1024 units are several powers of 2
 _ENOUGH = 128  # runs that say where values wander
 _HELD = 1 << 24  # elements of all runs together, at most, for which this is asked
 _OFTEN = 1 / 16  # of the runs have a value where no other run has it: that much of what is legal does (Good 1953)
@@ -79,7 +80,8 @@ def compare(
 
     Integers and booleans have to be equal, or within the range of the legal runs that `samples` draws. Floats have to
     be within 4 units in the last place of the reference, or within the range of the legal runs, widened on both sides
-    by one unit and an eighth of its width (by its whole width above 1024 units, where few runs say little), or at a
+    by one unit and an eighth of its width (by its whole width above 1024 units or half of the element, where few runs say
+    little), or at a
     place of their own, as values of many of these runs are. An integer with at least 3 distinct values in legal runs is
     not compared. If a shape differs from the reference's but occurs in a legal run, nothing is compared: rounding
     decides a size, as by how often a loop runs, and with it all that the loop computes. Elements that differ are right
@@ -197,7 +199,8 @@ def _excused(found: Array, expected: Array, runs: Sequence[Array], tolerance: To
             high = np.where(numbers, everyone, -np.inf).max(axis=0, initial=-np.inf)
             unit = units(size, _real(expected.dtype))
             apart: Array = np.maximum(high - low, 0)
-            beside: Array = np.where(np.greater(apart, _FAR * unit), apart, _SPREAD * apart)
+            far = np.minimum(_FAR * unit, np.maximum(_MOSTLY * size, unit))
+            beside: Array = np.where(np.greater(apart, far), apart, _SPREAD * apart)
             reach = (beside + _BESIDE * unit) * tolerance.scale + tolerance.absolute
             least = np.where((everyone == -np.inf).any(axis=0), -np.inf, low - reach)
             most = np.where((everyone == np.inf).any(axis=0), np.inf, high + reach)

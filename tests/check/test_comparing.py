@@ -131,22 +131,29 @@ def test_a_value_that_few_runs_have_elsewhere_is_wrong() -> None:
     assert differs(found, runs)
 
 
+def is_right(dtype: str, found: float, runs: list[float]) -> bool:
+    arrays = [np.array([x]).astype(np.dtype(dtype)) for x in runs]
+
+    def samples(_result: int, numbers: range) -> list[NDArray[Any]]:
+        return [arrays[k % len(arrays)] for k in numbers]
+
+    return compare([np.array([found]).astype(dtype)], arrays[:1], samples, Tolerance(), frozenset()) is None
+
+
 def test_a_number_beyond_the_largest_of_a_type_without_infinities_is_nan() -> None:
     """Of either sign, so that a few runs of which some are NaN bound nothing."""
-
-    def is_right(dtype: str, found: float, runs: list[float]) -> bool:
-        arrays = [np.array([x]).astype(np.dtype(dtype)) for x in runs]
-
-        def samples(_result: int, numbers: range) -> list[NDArray[Any]]:
-            return [arrays[k % len(arrays)] for k in numbers]
-
-        return compare([np.array([found]).astype(dtype)], arrays[:1], samples, Tolerance(), frozenset()) is None
-
     for dtype in ("float8_e4m3b11fnuz", "float8_e4m3fn"):
         assert is_right(dtype, -28, [np.nan, 1])
         assert is_right(dtype, -28, [1, np.nan])
         assert not is_right(dtype, -28, [np.nan, np.nan])
         assert not is_right(dtype, np.nan, [1, 8])
         assert not is_right(dtype, -28, [1, 8])
-    for dtype in ("float32", "float8_e5m2", "bfloat16"):
-        assert not is_right(dtype, -28, [np.nan, 1])
+
+
+def test_an_element_of_which_rounding_decides_most_may_be_well_outside_the_range() -> None:
+    """Of bf16 as of f32: 1024 units are a ten-thousandth of an f32, but eight times a bf16."""
+    for dtype, found in (("bfloat16", 38), ("float16", 38), ("float32", 33.505)):
+        low = 0.324 if dtype != "float32" else 33.49
+        assert is_right(dtype, found, [33.5, low])
+        assert not is_right(dtype, found, [33.5, 33.5 - (33.5 - low) / 5])
+        assert not is_right(dtype, 33.5 + 1.2 * (33.5 - low), [33.5, low])
