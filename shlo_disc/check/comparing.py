@@ -80,13 +80,12 @@ def compare(
 
     Integers and booleans have to be equal, or within the range of the legal runs that `samples` draws. Floats have to
     be within 4 units in the last place of the reference, or within the range of the legal runs, widened on both sides
-    by one unit and an eighth of its width (by its whole width above 1024 units or half of the element, where few runs say
-    little), or at a
-    place of their own, as values of many of these runs are. An integer with at least 3 distinct values in legal runs is
-    not compared. If a shape differs from the reference's but occurs in a legal run, nothing is compared: rounding
-    decides a size, as by how often a loop runs, and with it all that the loop computes. Elements that differ are right
-    if legal runs give their result another shape. `skipped` results are not compared. `rounds`: the number of runs
-    after each round; another round is drawn while elements differ.
+    by one unit and an eighth of its width (by its whole width above 1024 units or half of the element, where few runs
+    say little), or at a place of their own, as values of many of these runs are. An integer with at least 3 distinct
+    values in legal runs is not compared. If a shape differs from the reference's but occurs in a legal run, nothing is
+    compared: rounding decides a size, as by how often a loop runs, and with it all that the loop computes. Elements
+    that differ are right if legal runs give their result another shape. `skipped` results are not compared. `rounds`:
+    the number of runs after each round; another round is drawn while elements differ.
     """
     if len(found) != len(expected):
         return Difference(0, (), f"{len(found)} results", f"{len(expected)}")
