@@ -69,7 +69,7 @@ def _at_sizes(
     if not sizes:
         return derived.once(key, symbolic)
     found: _Derived | Exception = derived.attempt(key, symbolic)
-    return derived.chosen(key, sizes, lambda: _choose(program, key, sizes, found, fixed))
+    return derived.at_sizes(key, sizes, lambda: _choose(program, key, sizes, found, fixed))
 
 
 def _choose(

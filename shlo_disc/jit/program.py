@@ -28,7 +28,7 @@ from shlo_disc.runtime.xla.programs import takes_shapes
 Compile: TypeAlias = "Callable[[TracedProgram], Runnable]"
 At: TypeAlias = "Callable[[Sizes], TracedProgram]"
 Shapes: TypeAlias = "Sequence[Sequence[int]]"
-_CHOICES_KEPT = 4096
+SIZES_KEPT = 512  # for which a program keeps what is derived at these very sizes: whole traces
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class DerivedPrograms:
     def __init__(self) -> None:
         self.untransposable = set[object]()
         self._made = dict[object, Any]()
-        self._chosen = dict[object, Any]()
+        self._at_sizes = dict[object, Any]()
         self._lock = threading.RLock()
 
     def once(self, key: object, make: Callable[[], Any]) -> Any:
@@ -91,15 +91,15 @@ class DerivedPrograms:
 
         return self.once(("attempt", key), made)
 
-    def chosen(self, key: object, sizes: Sizes, choose: Callable[[], Any]) -> Any:
-        """Which of those that are derived by a key serves calls at these sizes; the last few thousand are kept."""
+    def at_sizes(self, key: object, sizes: Sizes, make: Callable[[], Any]) -> Any:
+        """What serves calls at these sizes, by a key; it is made again if `SIZES_KEPT` others were used since."""
         with self._lock:
-            if len(self._chosen) >= _CHOICES_KEPT:
-                self._chosen.clear()
             place = key, frozenset(sizes.items())
-            if place not in self._chosen:
-                self._chosen[place] = choose()
-            return self._chosen[place]
+            found = self._at_sizes.pop(place) if place in self._at_sizes else make()
+            self._at_sizes[place] = found  # the last used are last
+            if len(self._at_sizes) > SIZES_KEPT:
+                del self._at_sizes[next(iter(self._at_sizes))]
+            return found
 
 
 class TracedProgram:
@@ -177,7 +177,7 @@ class TracedProgram:
         if self._at is None:
             return self
         own = {one: sizes[one] for one in self.trace.abstraction.symbols}
-        return self.derived.once(("at", frozenset(own.items())), lambda: self.traced_at(own))
+        return self.derived.at_sizes("traced", own, lambda: self.traced_at(own))
 
     def traced_at(self, sizes: Sizes) -> TracedProgram:
         """The same, traced anew. It must have symbols, and `sizes` the values of these alone."""

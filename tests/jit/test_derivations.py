@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 from jax import lax
 
 import shlo_disc
+from shlo_disc.jit import program
 from tests.jit.test_generalized import PROGRAMS, number, softplus
 from tests.jit.test_learning import arrays, served
 from tests.pipeline.exports import FAST, check
@@ -156,3 +158,18 @@ def test_zeros_after_an_array_are_like_the_array_where_there_are_none() -> None:
         return jnp.sin(padded).reshape(-1, 2).sum(1) + lax.pad(x[::2], 0.0, [(0, number(x) % 3, 0)])[: len(padded) // 2]
 
     served(function, [(6,), (11,), (16,), (7,), (17,)])
+
+
+@pytest.mark.slow
+def test_traces_at_many_sizes_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "SIZES_KEPT", 2)
+    run = shlo_disc.jit(with_rules_of_its_own, options=FAST)
+    kept = list[int]()
+    for size in (6, 11, 16, 7, 17, 64, 21, 9, 33):
+        (x,) = arrays((size,))
+        found, wanted = (jax.grad(total(one))(x) for one in (run, with_rules_of_its_own))
+        check([np.asarray(found)], [np.asarray(wanted)], f"{size}", 64.0, 1.0)
+        jax.clear_caches()  # JAX's keep as many as it likes
+        gc.collect()
+        kept.append(sum(isinstance(one, program.TracedProgram) for one in gc.get_objects()))
+    assert kept[4:] == [kept[4]] * 5, kept

@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.expr.dim import Sym as Symbol
@@ -59,7 +60,7 @@ class DerivedAlike:
         """`at` derives one at given sizes. The first ones, as many as `patience`, are compiled for themselves."""
         self._at, self._patience = at, patience
         self._derived = dict[object, DerivedAlike]()
-        self._served = dict[TracedProgram, tuple[Runnable, Sequence[Any]]]()
+        self._served = WeakKeyDictionary[TracedProgram, tuple[Runnable, Sequence[Any]]]()
         self._general = list[GeneralProgram]()
         self._alone = list[Sizes]()
         self._failed = 0
