@@ -36,7 +36,8 @@ class TraceCompiler:
     def runnable(self, program: TracedProgram, names: Sequence[str]) -> Any:
         """The program, ready to run. `names`: of its arguments, unless it is derived from another one.
 
-        Raises `UnsupportedOpError` if JAX cannot export it, and what compiling an export raises.
+        Raises `UnsupportedOpError` if JAX cannot export it, JAX's own `TypeError` if the function has no such
+        derivative (`custom_vjp` has none in forward mode), and what compiling an export raises.
         """
         export = jax_module("jax.export")
 
@@ -48,6 +49,8 @@ class TraceCompiler:
                 make = export.export(trace.jitted, platforms=platforms, disabled_checks=checks)
                 exported = make(*trace.specs)
         except Exception as error:  # the function is traced already: JAX cannot lower it, or not export what it lowered
+            if isinstance(error, TypeError) and not program.is_original:
+                raise
             raise UnsupportedOpError(
                 f"JAX cannot export {program.name}: {error}", Span(Source(program.name, ""), 0, 0)
             ) from error

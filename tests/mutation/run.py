@@ -4,8 +4,8 @@
     python -m tests.mutation.run --sample 4 --seed 17     four of them
     python -m tests.mutation.run --only merge-not-stable parts-overlap
 
-Every fault gets the quick suite that it names. It is caught if a test fails, the process dies, or a test hangs. The
-suites have to pass without a fault first. The exit code is 1 if a fault survives.
+Every fault gets the quick suite that it names. It is caught if a test fails, the process dies, or a test hangs. Faults
+are sorted by suites, and each suite has to pass without a fault first. The exit code is 1 if a fault survives.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
+from itertools import groupby
 from pathlib import Path
 from queue import SimpleQueue
 from random import Random, SystemRandom
@@ -121,17 +122,23 @@ def outcomes(faults: Sequence[Fault], jobs: int) -> Iterator[Outcome]:
             finally:
                 trees.put(tree)
 
-        first = trees.get()
-        suites = sorted({fault.suite for fault in faults})
-        for suite in track(suites, description="suites without a fault", disable=not sys.stderr.isatty()):
-            code, printed = run_suite(first, suite)
-            if code != 0:
-                raise SystemExit(
-                    f"suite {suite} fails without a fault, so it says nothing about one:\n{printed[-4000:]}"
-                )
-        trees.put(first)
         with ThreadPoolExecutor(jobs) as pool:
-            yield from pool.map(one, faults)
+            for suite, group in groupby(sorted(faults, key=_suite_of), _suite_of):
+                check_without_faults(suite, trees)
+                yield from pool.map(one, group)
+
+
+def check_without_faults(suite: str, trees: SimpleQueue[Path]) -> None:
+    """Raise `SystemExit` if a suite fails in a tree without a fault."""
+    tree = trees.get()
+    code, printed = run_suite(tree, suite)
+    trees.put(tree)
+    if code != 0:
+        raise SystemExit(f"suite {suite} fails without a fault, so it says nothing about one:\n{printed[-4000:]}")
+
+
+def _suite_of(fault: Fault) -> str:
+    return fault.suite
 
 
 def chosen(only: Sequence[str], sample: int | None, seed: int) -> list[Fault]:
