@@ -182,7 +182,7 @@ class _Perturbed:
             self._rounds = True
 
     def _summed(self, op: Op[object], inputs: Arrays, run: RunBody) -> Arrays:
-        """Evaluate an op; in every second pair of runs, what sums products of f32 sums in f64.
+        """Evaluate an op; in every second pair of runs, what sums numbers of up to 32 bits sums in f64.
 
         These are reductions, products, and eliminations, which fused multiply-add does not round in between.
         NumPy adds rows one to the other, so that many equal rows would all have equal errors. A product that is too
@@ -194,8 +194,8 @@ class _Perturbed:
         is_sum = isinstance(op.attrs, ReduceAttrs | contract.DotAttrs | contract.ConvAttrs) and _only_adds(op)
         if not (self._sums_exactly and (is_sum or op.name in _ELIMINATES)):
             return by_definition(op, inputs, run)
-        op_in_wide = replace(op, results=tuple([replace(t, dtype=_WIDE.get(t.dtype, t.dtype)) for t in op.results]))
-        wide = tuple([x.astype(np.result_type(x.dtype, np.float64)) if _is_narrow(x.dtype) else x for x in inputs])
+        op_in_wide = replace(op, results=_tensors_in_wide(op.results), bodies=tuple(map(_body_in_wide, op.bodies)))
+        wide = tuple([x.astype(_wider(x.dtype)) for x in inputs])
         with np.errstate(over="ignore", invalid="ignore"):
             found = by_definition(op_in_wide, wide, run)
             return tuple([x.astype(numpy_dtype(t.dtype)) for x, t in zip(found, op.results, strict=True)])
@@ -341,11 +341,29 @@ def _hashed(x: Array, random: np.random.Generator) -> Array:
     return ((bits >> np.uint64(11)) * 2.0**-53).reshape(x.shape)
 
 
-_WIDE = {DType.F32: DType.F64, DType.C64: DType.C128}
+_WIDE = {DType.C64: DType.C128, DType.F32: DType.F64, **{one: DType.F64 for one in DType if one.is_narrow_float}}
 
 
-def _is_narrow(dtype: np.dtype[Any]) -> bool:
-    return dtype.name in ("float32", "complex64")
+def _tensors_in_wide(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    return tuple([replace(t, dtype=_WIDE.get(t.dtype, t.dtype)) for t in tensors])
+
+
+def _body_in_wide(body: Body) -> Body:
+    """A body that adds in the types that sums are kept in; the same one if it takes anything but its arguments."""
+    wide = dict(zip(body.arguments, _tensors_in_wide(body.arguments), strict=True))
+    ops = list[Op[object]]()
+    for op in body.ops:
+        if op.name != "add" or not wide.keys() >= set(op.operands):
+            return body
+        wide.update(zip(op.results, _tensors_in_wide(op.results), strict=True))
+        ops.append(replace(op, operands=tuple([wide[t] for t in op.operands]), results=(wide[op.results[0]],)))
+    return Body(tuple([wide[t] for t in body.arguments]), tuple(ops), tuple([wide[t] for t in body.results]))
+
+
+def _wider(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    if dtype.kind == "c":
+        return np.dtype(np.complex128)
+    return np.dtype(np.float64) if is_float(dtype) else dtype
 
 
 def _only_adds(op: Op[object]) -> bool:

@@ -46,7 +46,8 @@ def parallel_extent(parts: Sequence[PrintedKernel]) -> Dim:
 def print_parallel(parts: Sequence[PrintedKernel]) -> KernelBody:
     """A table of the parts, over which a prelude function loops; each has its own slice of the buffers and sizes.
 
-    A task that covers the whole range calls the parts directly, in order, so that a compiler may inline them.
+    A task that covers the whole range calls the parts directly, in order, so that a compiler may inline them. It must
+    not know that they begin at 0: what it computes of indices alone is rounded otherwise than on the CPU.
     """
     emit = Emitter(VectorSpelling())
     counts = [(emit.dim_scalar(part.kernel.launch.extent), emit.dim_scalar(part.work)) for part in parts]
@@ -54,7 +55,7 @@ def print_parallel(parts: Sequence[PrintedKernel]) -> KernelBody:
     own, order = ("own", _runs(parts)) if any(part.kernel.packs for part in parts) else ("buffers", ())
     for part, (extent, work) in zip(parts, counts, strict=True):
         rows.append(f"{INDENT}{{{part.kernel.name}, {buffers}, {sizes}, {extent}, {work}}},")
-        call = f"{part.kernel.name}(runtime, {own} + {buffers}, dims + {sizes}, 0, {extent}, scratch);"
+        call = f"{part.kernel.name}(runtime, {own} + {buffers}, dims + {sizes}, first, {extent}, scratch);"
         whole.append(call if part.kernel.launch.extent.constant else f"if ({extent} > 0) {call}")
         buffers += len(part.kernel.tensors) + len(part.kernel.packs)
         sizes += len(part.kernel.launch.symbols)
@@ -65,6 +66,7 @@ def print_parallel(parts: Sequence[PrintedKernel]) -> KernelBody:
         *emit.scopes[0].lines,
         *([f"void* const own[] = {{{', '.join(order)}}};"] if order else ()),
         f"if (begin <= 0 && end >= {everything}) {{",
+        f"{INDENT}const int64_t first = unknown(0);",
         *(INDENT + call for call in whole),
         f"{INDENT}return;",
         "}",

@@ -15,6 +15,7 @@ from shlo_disc.check.rounding import perturbed_runs
 from shlo_disc.check.running import program_of
 from shlo_disc.dynamic_ops.opdef import Arrays
 from shlo_disc.dynamic_ops.program import Op, Program
+from shlo_disc.ir.dtypes import DType, numpy_dtype
 from shlo_disc.parse.printer import print_module
 
 pytestmark = pytest.mark.quick
@@ -186,6 +187,27 @@ def test_a_product_that_overflows_may_be_added_unrounded() -> None:
     found = [float(run[0][0, 0]) for run in perturbed_runs(program, [x, y], range(8), "compiled")]
     assert np.inf in found
     assert any(map(np.isnan, found))
+
+
+def test_narrow_sums_of_several_results_may_be_wide() -> None:
+    """One after the other they stop at 256, where 1 is half a unit; partial sums do not."""
+    program = program_of(
+        parse(
+            "func.func @main(%x: tensor<700xbf16>) -> tensor<bf16> {\n"
+            "  %c = stablehlo.constant dense<0.0> : tensor<bf16>\n"
+            "  %0:2 = stablehlo.reduce(%x init: %c), (%x init: %c) across dimensions = [0]\n"
+            "    : (tensor<700xbf16>, tensor<700xbf16>, tensor<bf16>, tensor<bf16>) -> (tensor<bf16>, tensor<bf16>)\n"
+            "    reducer(%a: tensor<bf16>, %b: tensor<bf16>) (%d: tensor<bf16>, %e: tensor<bf16>) {\n"
+            "    %1 = stablehlo.add %a, %b : tensor<bf16>\n"
+            "    %2 = stablehlo.add %d, %e : tensor<bf16>\n"
+            "    stablehlo.return %1, %2 : tensor<bf16>, tensor<bf16>\n  }\n"
+            "  return %0#0 : tensor<bf16>\n}"
+        )
+    )
+    runs = perturbed_runs(program, [np.ones(700, numpy_dtype(DType.BF16))], range(8), "compiled")
+    found = [float(run[0]) for run in runs]
+    assert min(found) < 300
+    assert max(found) > 650
 
 
 def test_terms_that_overflow_may_be_added_one_after_the_other() -> None:

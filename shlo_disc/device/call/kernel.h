@@ -31,6 +31,13 @@ SHLO_INLINE int64_t floordiv(int64_t a, int64_t b) {
 }
 SHLO_INLINE int64_t mod(int64_t a, int64_t b) { return b == 0 ? 0 : a - floordiv(a, b) * b; }
 
+// A number that the compiler takes for any number. What it computes of constants it rounds after each operation, but
+// products that the CPU adds are contracted, so that elements at known places would have other bits than the rest.
+SHLO_INLINE int64_t unknown(int64_t x) {
+  __asm__("" : "+r"(x));
+  return x;
+}
+
 // Of a size or index and a literal.
 SHLO_INLINE int64_t min_(int64_t a, int b) { return a < b ? a : b; }
 SHLO_INLINE int64_t min_(int a, int64_t b) { return a < b ? a : b; }
