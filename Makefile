@@ -14,7 +14,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 USABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: help demo test test-slow quick fuzz hostile check format golden wheel bench bench-peers bench-ops bench-compile bench-fusion bench-parse clean
+.PHONY: help demo test test-slow quick fuzz hostile check format golden wheel site bench bench-peers bench-ops bench-compile bench-fusion bench-parse clean
 
 help:
 	@echo "make demo    an encoder, 50 shapes, one compilation, checked against XLA"
@@ -27,6 +27,7 @@ help:
 	@echo "make format  rewrite the sources as 'make check' wants them"
 	@echo "make golden  rewrite tests/golden from what is generated now"
 	@echo "make wheel   dist/*.whl for Linux on x86-64, with compiled code for seven kinds of CPUs (about 4 minutes of CPU)"
+	@echo "make site    the documentation as a site, build/site/index.html (warnings are errors)"
 	@echo "make bench   workloads W1-W5, side by side with XLA"
 	@echo "make bench-peers  workloads W0-W7 beside JAX, ONNX Runtime, OpenVINO and PyTorch (environments: benchmarks/peers.py)"
 	@echo "make bench-compile  where compilation spends its time, from 1 to 48 layers"
@@ -83,6 +84,11 @@ golden: $(INSTALLED)
 
 wheel: $(INSTALLED)
 	$(BIN)/python -m tools.build_wheel --out dist
+
+site: $(INSTALLED)
+	rm -rf build/site
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --builder html --conf-dir tools/site --doctree-dir build/site-pages . build/site
+	@echo "build/site/index.html"
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.run

@@ -1,0 +1,26 @@
+"""Settings of Sphinx. The source folder is the root of the repository, so that its links work in the site, too."""
+
+project = "shlo_disc"
+copyright = "the authors of shlo_disc"  # noqa: A001 - the name that Sphinx reads
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "tools.site.extension"]
+root_doc = "docs/README"
+include_patterns = ["*.md", "docs/**.md", "examples/README.md", "examples/*.ipynb", "benchmarks/notes/*.md"]
+exclude_patterns = [".*", "build", "dist", "shared", "shlo_disc", "tests", "tools", "**/__pycache__"]
+
+html_theme = "furo"
+html_title = "shlo_disc"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+
+myst_heading_anchors = 4
+nb_execution_mode = "off"  # notebooks hold their outputs; tests/api/test_notebooks.py runs them
+
+nb_mime_priority_overrides = [("*", "text/latex", None)]  # MathJax would be loaded from elsewhere
+
+default_role = "code"  # docstrings mark code by single backticks
+autodoc_member_order = "bysource"
+autodoc_class_signature = "separated"  # most public classes are returned by functions, not made by users
+maximum_signature_line_length = 88
+napoleon_numpy_docstring = False
+napoleon_use_rtype = False  # "Returns:" holds sentences
