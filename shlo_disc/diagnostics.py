@@ -161,7 +161,11 @@ class Note:
 
 
 class ShloDiscError(Exception):
-    """Root of every error that shlo_disc raises on purpose. Its text may be shown on a terminal as it is."""
+    """Root of every error that shlo_disc raises on purpose. Its text may be shown on a terminal as it is.
+
+    Raised itself for an argument that is not valid: an unknown device or option, a malformed constraint, a file that is
+    not a program. The message says what was found and expected; pass what it expects.
+    """
 
     def __str__(self) -> str:
         return printable(super().__str__())
@@ -170,12 +174,13 @@ class ShloDiscError(Exception):
 class CompileError(ShloDiscError):
     """The user's program cannot be compiled as it stands.
 
-    The message has one shape: `file:line:col: error: what`, the source line, carets, then `from:` with the line of
-    Python that the op came from, `note:` lines for other places and a `help:` line with the remedy. `origin` may be
-    left empty where the error is raised: it is filled in where the error leaves a stage that has the module
-    (`parse.origins`).
+    Raised as one of the classes that are derived from it. The message has one shape: `file:line:col: error: what`, the
+    source line, carets, then `from:` with the line of Python that the op came from, `note:` lines for other places and
+    a `help:` line with the remedy.
     """
 
+    # `origin` may be left empty where the error is raised: it is filled in where the error leaves a stage that has the
+    # module (`parse.origins`).
     def __init__(
         self, message: str, span: Span, *, notes: tuple[Note, ...] = (), hint: str = "", origin: str = ""
     ) -> None:
@@ -194,42 +199,74 @@ class CompileError(ShloDiscError):
 
 
 class ParseError(CompileError):
-    """The text is not StableHLO, or a constraint is malformed."""
+    """The text is not StableHLO, or a constraint is malformed.
+
+    Compare the marked place with the specification's syntax. If JAX or another front end wrote the text, it may be of a
+    newer version: export it for an older one.
+    """
 
 
 class VerifyError(CompileError):
-    """The program is well-formed but breaks a rule of StableHLO."""
+    """The program is well-formed but breaks a rule of StableHLO.
+
+    The message has the rule's number in the specification, and what was found in its place. Change the op, or what
+    wrote it. `shlo_disc.verify` checks a program without compiling it.
+    """
 
 
 class ShapeError(CompileError):
-    """Shapes contradict each other for every size of the inputs."""
+    """Shapes contradict each other for every size of the inputs.
+
+    No call could succeed. The notes name the two places that contradict each other: change one of them, or the
+    constraint that is one of them.
+    """
 
 
 class UnsupportedOpError(CompileError):
-    """The program uses something that shlo_disc does not support yet."""
+    """The program uses something that shlo_disc does not support.
+
+    docs/reference/refused.md lists what this can be, with reasons. For a custom call, register a function
+    (`register_custom_call`); `jit(..., fallback="jax")` hands such calls to `jax.jit`.
+    """
 
 
 class RuntimeShapeError(ShloDiscError, ValueError):
     """The arrays of a call break a size constraint of the program.
 
-    Names the argument, the dim, what was found, what was expected, and the source line that demands it.
+    Names the argument, the dim, what was found, what was expected, and the source line that demands it. Nothing was
+    written. Pass arrays of sizes that fit, or compile with other shapes or constraints (docs/how-to/dynamic.md).
     """
 
 
 class ArgumentTypeError(ShloDiscError, TypeError):
-    """The arrays of a call have a wrong number, dtype or rank; or an object is not a program."""
+    """The arrays of a call have a wrong number, dtype or rank; or an object is not a program.
+
+    dtypes are never converted: convert the array (`x.astype(...)`), or compile for its dtype.
+    """
 
 
 class ToolchainError(ShloDiscError):
-    """No usable compiler, or it failed on generated code; the message says how to fix that."""
+    """No usable compiler, or it failed on generated code; the message says how to fix that.
+
+    `pip install 'shlo-disc[toolchain]'` brings a compiler. If one fails on generated code, try another one
+    (`CompileOptions(compiler="gcc")`), and report it.
+    """
 
 
 class CacheWarning(UserWarning):
-    """The cache's folder cannot be used. Compiled code is kept in a temporary folder until the process ends."""
+    """The cache's folder cannot be used. Compiled code is kept in a temporary folder until the process ends.
+
+    Name a folder that this user alone can write to by `$SHLO_DISC_CACHE` or `CompileOptions(cache_dir=...)`
+    (docs/reference/cache.md).
+    """
 
 
 class InternalError(ShloDiscError):
-    """A bug of shlo_disc; names the step that failed."""
+    """A bug of shlo_disc; names the step that failed.
+
+    Report it with the program. `CompileOptions(fusion="none")` may avoid it until it is mended
+    (docs/how-to/debug.md).
+    """
 
 
 def whole_number(value: object, what: str) -> int:

@@ -22,8 +22,8 @@ class CompileOptions:
         optimize: the compiler's -O level, 0 to 3.
         threads: the number for a call; None takes `$OMP_NUM_THREADS`, else all cores this process may use
             (docs/explanation/threads.md).
-        cache_dir: None takes $SHLO_DISC_CACHE, else $XDG_CACHE_HOME/shlo_disc, else ~/.cache/shlo_disc. A folder that
-            cannot be used, or that others may write to, causes a `CacheWarning` (docs/reference/cache.md).
+        cache_dir: None takes `$SHLO_DISC_CACHE`, else `$XDG_CACHE_HOME/shlo_disc`, else `~/.cache/shlo_disc`. A folder
+            that cannot be used, or that others may write to, causes a `CacheWarning` (docs/reference/cache.md).
         fusion: "full" merges operations into one kernel where that is legal and pays; "none" gives every operation a
             kernel of its own.
         graphs: where the device can, record the launches of a repeated signature, and replay them.

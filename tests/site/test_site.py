@@ -113,7 +113,7 @@ def test_options_of_a_command_are_in_the_reference(command: str, site: Path) -> 
 
 def test_options_of_a_compilation_are_in_the_reference(site: Path) -> None:
     page = (site / "docs/reference/options.html").read_text()
-    assert [field.name for field in fields(shlo_disc.CompileOptions) if f">{field.name}<" not in page] == []
+    assert [field.name for field in fields(shlo_disc.CompileOptions) if f">{field.name}:</span>" not in page] == []
 
 
 def test_all_results_are_shown_with_their_days(site: Path, pages: dict[Path, Page]) -> None:

@@ -18,6 +18,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     ),
     "Extend and tune": ("register_custom_call", "tune", "Schedules"),
 }  # fmt: skip
+_NO_CONSTRUCTOR = "   :exclude-members: __init__, __new__\n"
 
 
 def api_text() -> str:
@@ -40,11 +41,11 @@ def options_text() -> str:
     """A table of the fields of `CompileOptions`: type, default, meaning."""
     meanings = _attributes(inspect.getdoc(shlo_disc.CompileOptions) or "")
     rows = [
-        (f"`{field.name}`", f"`{field.type}`", f"`{field.default!r}`", _linked(meanings[field.name]))
+        (f"`{field.name}: {field.type} = {field.default!r}`", _linked(meanings[field.name]))
         for field in dataclasses.fields(shlo_disc.CompileOptions)
     ]
-    entry = ["```{eval-rst}", ".. py:class:: shlo_disc.CompileOptions", "", "   All fields are keywords.", "```"]
-    return "\n".join([*entry, "", table(("field", "type", "default", "meaning"), rows)])
+    entry = ".. py:class:: shlo_disc.CompileOptions\n\n   A frozen record of these fields, in this order."
+    return f"```{{eval-rst}}\n{entry}\n```\n\n{table(('field', 'meaning'), rows)}"
 
 
 def _attributes(text: str) -> dict[str, str]:
@@ -58,7 +59,7 @@ def _attributes(text: str) -> dict[str, str]:
 
 
 def _linked(text: str) -> str:
-    return re.sub(r"\bdocs/([\w/-]+)\.md\b", r"[\1](/docs/\1.md)", text)
+    return re.sub(r"\bdocs/([\w/-]+)\.md\b", r"[](/docs/\1.md)", text)
 
 
 def _documented(names: Iterable[str]) -> str:
@@ -70,5 +71,5 @@ def _directive(name: str) -> str:
     if not inspect.isclass(found):
         return f".. autofunction:: shlo_disc.{name}\n"
     if issubclass(found, Exception):
-        return f".. autoexception:: shlo_disc.{name}\n   :show-inheritance:\n"
-    return f".. autoclass:: shlo_disc.{name}\n   :members:\n   :special-members: __call__\n"
+        return f".. autoexception:: shlo_disc.{name}\n   :show-inheritance:\n{_NO_CONSTRUCTOR}"
+    return f".. autoclass:: shlo_disc.{name}\n   :members:\n   :special-members: __call__\n{_NO_CONSTRUCTOR}"

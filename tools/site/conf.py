@@ -16,11 +16,12 @@ html_copy_source = False
 myst_heading_anchors = 4
 nb_execution_mode = "off"  # notebooks hold their outputs; tests/api/test_notebooks.py runs them
 
+nb_merge_streams = True
 nb_mime_priority_overrides = [("*", "text/latex", None)]  # MathJax would be loaded from elsewhere
 
 default_role = "code"  # docstrings mark code by single backticks
 autodoc_member_order = "bysource"
-autodoc_class_signature = "separated"  # most public classes are returned by functions, not made by users
+autodoc_class_signature = "separated"  # constructors are left out: users get objects from functions
 maximum_signature_line_length = 88
 napoleon_numpy_docstring = False
 napoleon_use_rtype = False  # "Returns:" holds sentences

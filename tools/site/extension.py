@@ -46,11 +46,12 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 
 def filled(text: str) -> str:
-    """A page with its generated parts. A comment stands on a line of its own.
+    """A page with its generated parts, and links whose text is a file's name with the title of the page in its place.
 
-    >>> filled("a text about `<!-- generated: api -->`")
-    'a text about `<!-- generated: api -->`'
+    >>> filled("about `<!-- generated: api -->`: [a.md](docs/a.md), [b](b.md)")  # the comment has no line of its own
+    'about `<!-- generated: api -->`: [](docs/a.md), [b](b.md)'
     """
+    text = re.sub(r"\[[\w./-]+\.md\](?=\([^):]+\.md[#)])", "[]", text)
     return re.sub(r"^<!-- generated: (.+) -->$", lambda found: GENERATED[found[1]](), text, flags=re.MULTILINE)
 
 
