@@ -163,8 +163,8 @@ class Note:
 class ShloDiscError(Exception):
     """Root of every error that shlo_disc raises on purpose. Its text may be shown on a terminal as it is.
 
-    Raised itself for an argument that is not valid: an unknown device or option, a malformed constraint, a file that is
-    not a program. The message says what was found and expected; pass what it expects.
+    Raised itself for an argument that is not valid: an unknown device, option or size, a file that is not a program.
+    The message says what was found and expected; pass what it expects.
     """
 
     def __str__(self) -> str:
