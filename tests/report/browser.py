@@ -157,16 +157,27 @@ class Page:
         return [event["params"] for event in mine]
 
 
-def open_page(browser: Browser, path: Path) -> Page:
-    """Load a file in a tab of its own, and wait until it is ready."""
+def open_tab(browser: Browser) -> Page:
+    """An empty tab."""
     target = browser.send("Target.createTarget", url="about:blank", newWindow=True)["targetId"]
     session = browser.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
     page = Page(browser, session, target)
     for domain in ("Page", "Runtime", "Log", "Network"):
         page.send(f"{domain}.enable")
+    return page
+
+
+def load(page: Page, path: Path, ready: str) -> None:
+    """Load a file in a tab, and wait until an expression holds there."""
     page.send("Page.navigate", url=path.as_uri())
     deadline = time.monotonic() + SECONDS
-    while not page.run("performance.getEntriesByName('ready').length"):
+    while not page.run(ready):
         assert time.monotonic() < deadline, "the page does not get ready"
     page.settle()
+
+
+def open_page(browser: Browser, path: Path) -> Page:
+    """Load a report in a tab of its own, and wait until it is ready."""
+    page = open_tab(browser)
+    load(page, path, "performance.getEntriesByName('ready').length")
     return page

@@ -11,12 +11,14 @@ import sys
 from dataclasses import fields
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
 
 import shlo_disc
 from shlo_disc.cli.arguments import command_line
+from tests.report.browser import chromium, find_chromium, load, open_tab
 
 pytestmark = pytest.mark.slow
 
@@ -88,6 +90,29 @@ def test_nothing_is_loaded_from_elsewhere(site: Path, pages: dict[Path, Page]) -
     assert loaded == set()
     styles = "".join(path.read_text() for path in site.rglob("*.css"))
     assert re.findall(r"(?:url\(|@import )['\"]?(?:https?:)?//[^)]*", styles) == []
+
+
+@pytest.mark.skipif(find_chromium() is None, reason="there is no Chromium here (Debian: apt-get install chromium)")
+def test_pages_fit_narrow_and_wide_windows_and_ask_no_server(site: Path, tmp_path: Path) -> None:
+    program = find_chromium()
+    assert program is not None
+    pages = [path for path in site.rglob("*.html") if "_modules" not in path.parts and path != site / "index.html"]
+    wider = list[tuple[Path, int, int]]()
+    with chromium(program, tmp_path / "profile") as browser:
+        tab = open_tab(browser)
+        for path in pages:
+            load(tab, path, f"location.href == '{path.as_uri()}' && document.readyState == 'complete'")
+            for width in (400, 1400):
+                size: dict[str, Any] = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width == 400}
+                tab.send("Emulation.setDeviceMetricsOverride", **size)
+                needed = tab.run("document.documentElement.scrollWidth")
+                wider += [(path, width, needed)] if needed > width else []
+        asked = [event["request"]["url"] for event in tab.seen("Network.requestWillBeSent")]
+        logged = tab.seen("Log.entryAdded")
+    assert wider == []
+    assert len(asked) > len(pages)
+    assert [address for address in asked if not address.startswith(("file:", "data:"))] == []
+    assert logged == []
 
 
 def test_public_names_are_in_the_reference(site: Path, pages: dict[Path, Page]) -> None:
