@@ -1,7 +1,7 @@
 """Tables of `benchmarks/results`, each with the date and the commit of its measurement.
 
 A file is called by its day and its kind, `2026-11-23-peers.json`. `KINDS` says what is shown of each kind: all rows,
-or where there are hundreds, ratios of them. A file of another kind is an error, so that none is left out.
+or where there are hundreds, ratios of them. Of other kinds the day, the commit and the file are shown.
 """
 
 from __future__ import annotations
@@ -35,14 +35,10 @@ class Kind:
 
 def results_text() -> str:
     """A section for each kind, with a table for each of its files, the latest first."""
-    found = [
-        parsed for path in FOLDER.glob("*.json*") if (parsed := re.fullmatch(r"([\d-]{10})-(.*)\.jsonl?", path.name))
-    ]
-    unknown = sorted({parsed[2] for parsed in found} - {*KINDS})
-    if unknown:
-        raise ValueError(f"found results of the kinds {unknown} in {FOLDER}: say in KINDS what is shown of them")
+    found = [parsed for path in FOLDER.iterdir() if (parsed := re.fullmatch(r"([\d-]{10})-(.*)\.jsonl?", path.name))]
+    others = {parsed[2]: Kind(parsed[2], "", lambda _: ()) for parsed in found if parsed[2] not in KINDS}
     parts = list[str]()
-    for name, kind in KINDS.items():
+    for name, kind in {**KINDS, **others}.items():
         days = sorted((parsed[1], parsed[0]) for parsed in found if parsed[2] == name)
         parts += [f"## {kind.title}", kind.meaning, *(_file(kind, day, FOLDER / file) for day, file in days[::-1])]
     return "\n\n".join(parts)
@@ -70,6 +66,8 @@ def _recorded(path: Path) -> str:
 
 
 def _printed(rows: Sequence[Row]) -> str:
+    if not rows:
+        return ""
     columns = list(dict.fromkeys(key for row in rows for key in row))
     return table(columns, [[_cell(row.get(key, "")) for key in columns] for row in rows])
 
