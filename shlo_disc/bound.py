@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from shlo_disc.call_signature import Signature, SignaturePart
 from shlo_disc.calling import call_program, few, function_for_jax, quick_call, refuse_keywords
@@ -16,6 +16,9 @@ from shlo_disc.runtime.binding import BoundMemory, check_same
 from shlo_disc.runtime.building.machines import NATIVE
 from shlo_disc.runtime.executable import Stats
 from shlo_disc.runtime.partitions import Runnable
+
+if TYPE_CHECKING:
+    from shlo_disc.program_file.writer import BoundProgram
 
 
 class Bound:
@@ -106,28 +109,43 @@ class Bound:
         """
         self._save(Path(path), targets)
 
-    def build(self, directory: str | os.PathLike[str], name: str = "model", target: str | None = None) -> None:
-        """Refuse: a library for C cannot hold bound arguments yet. `Compiled.build` writes one without them.
+    def build(
+        self,
+        directory: str | os.PathLike[str],
+        name: str = "model",
+        target: str | None = None,
+        *,
+        weights: Literal["file", "given"] = "file",
+    ) -> None:
+        """Write the program as a library for C, whose calls do not pass what is bound: see `Compiled.build`.
 
         Args:
             directory: as of `Compiled.build`.
             name: as of `Compiled.build`.
             target: as of `Compiled.build`.
+            weights: "file" writes the bound arguments, packed where that is possible, to `<name>.weights`, too, which
+                models map into memory; or they are given arrays. "given" writes no file: they are given arrays alone.
 
         Raises:
-            ShloDiscError: always.
+            ShloDiscError: as of `Compiled.build`; or only packed forms of bound arguments are kept, and the target
+                reads another form.
+            ToolchainError: as of `Compiled.build`.
+            OSError: a file cannot be written.
         """
-        del directory, name, target
-        raise ShloDiscError(
-            "found a program with bound arguments, expected one without them: a library for C cannot hold them yet\n"
-            "  help: build the program itself; its callers pass all arguments"
-        )
+        from shlo_disc.c_package import build_package  # noqa: PLC0415  few programs need it
+
+        build_package(known_origin(self._origin), Path(directory), name, target, self._described(), weights)
 
     def _save(self, path: Path | None, targets: Sequence[str] | None = None) -> bytes:
-        from shlo_disc.program_file.writer import BoundProgram, save  # noqa: PLC0415  few programs need it
+        from shlo_disc.program_file.writer import save  # noqa: PLC0415  few programs need it
 
-        bound = BoundProgram(self._executable, self._program, self._count, self._keywords)
-        return save(known_origin(self._origin), self._signature, path, targets, bound)
+        return save(known_origin(self._origin), self._signature, path, targets, self._described())
+
+    def _described(self) -> BoundProgram:
+        """What is bound, for files."""
+        from shlo_disc.program_file.writer import BoundProgram  # noqa: PLC0415  few programs need it
+
+        return BoundProgram(self._executable, self._program, self._count, self._keywords)
 
     def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
         return load_function(), (self._save(None),)

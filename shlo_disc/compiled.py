@@ -124,7 +124,7 @@ class Compiled:
 
         Raises:
             ShloDiscError: an unknown target, a name that is no identifier of C, or a program for a GPU, in partitions,
-                with functions that Python computes, or with donated arguments; before anything is written.
+                or with functions that Python computes; before anything is written.
             ToolchainError: there is no C++ compiler, or no objcopy and ar for this target.
             OSError: a file cannot be written.
         """

@@ -6,18 +6,22 @@ from string import Template
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.c_package.spelling import c_numbers, c_string
+from shlo_disc.c_package.weights import NO_WEIGHTS, Weights
 
 
-def example_text(artifact: Artifact, name: str) -> str:
+def example_text(artifact: Artifact, name: str, weights: Weights = NO_WEIGHTS) -> str:
     """The example of a package."""
-    symbols = [*dict.fromkeys(size for one in artifact.arguments for size in one.shape if isinstance(size, str))]
-    numbers = [symbols.index(size) for one in artifact.arguments for size in one.shape if isinstance(size, str)]
+    arguments = [one for number, one in enumerate(artifact.arguments) if number not in weights.shapes]
+    sizes = [size for one in arguments for size in one.shape if isinstance(size, str)]
+    symbols = [*dict.fromkeys(sizes)]
+    numbers = [symbols.index(size) for size in sizes]
     return _EXAMPLE.substitute(
         name=name,
         NAME=name.upper(),
         numbers=c_numbers(numbers),
         count=len(symbols),
         names=", ".join(map(c_string, symbols)) or '""',
+        weights="NULL" if weights.file is None else c_string(f"{name}.weights"),
     )
 
 
@@ -36,6 +40,8 @@ static const char* const names[] = {$names};
 /* For each dynamic size of the arguments, in order: the number of the value on the command line. */
 static const int numbers[] = {
     $numbers};
+/* The file of the arguments that were bound; NULL if there is none, and arrays take its place. */
+static const char* const weights = $weights;
 
 static size_t elements(const ${name}_array* array, const int64_t* shape) {
   size_t count = 1;
@@ -94,6 +100,19 @@ static void print_result(int number, const int64_t* shape, const void* data) {
   puts(count > SHOWN ? " ..." : "");
 }
 
+/* Arrays of simple numbers as weights. */
+static void** filled_weights(void) {
+  const int count = ${name}_weight_count();
+  void** arrays = allocate(sizeof *arrays * (size_t)count);
+  int k;
+  for (k = 0; k < count; k++) {
+    const ${name}_array* array = ${name}_weight(k);
+    arrays[k] = allocate(elements(array, array->shape) * array->item_bytes);
+    fill(array, arrays[k], elements(array, array->shape));
+  }
+  return arrays;
+}
+
 static int failed(const char* what, ${name}_status status, const char* message) {
   fprintf(stderr, "%s: error %d: %s\\n", what, (int)status, message);
   return 1;
@@ -106,6 +125,8 @@ int main(int argc, char** argv) {
   int64_t** result_shapes = allocate(sizeof *result_shapes * (size_t)results);
   void** data = allocate(sizeof *data * (size_t)(arguments + results));
   char message[2048];
+  void** weight_arrays = NULL;
+  ${name}_options options = {0};
   ${name}* model;
   ${name}_status status;
   int k, axis, dynamic = 0;
@@ -126,8 +147,13 @@ int main(int argc, char** argv) {
     data[k] = allocate(elements(array, shapes[k]) * array->item_bytes);
     fill(array, data[k], elements(array, shapes[k]));
   }
-  status = ${name}_create(&model, NULL);
-  if (status != ${NAME}_OK) return failed("create", status, "");
+  if (weights == NULL && ${name}_weight_count() > 0) weight_arrays = filled_weights();
+  options.weights = weights;
+  options.weight_arrays = (const void* const*)weight_arrays;
+  options.message = message;
+  options.message_bytes = sizeof message;
+  status = ${name}_create(&model, &options);
+  if (status != ${NAME}_OK) return failed("create", status, message);
   for (k = 0; k < results; k++) result_shapes[k] = shapes[arguments + k];
   status = ${name}_result_shapes(
       model, (const void* const*)data, argument_shapes, result_shapes, message, sizeof message);
@@ -141,6 +167,8 @@ int main(int argc, char** argv) {
   for (k = 0; k < results; k++) print_result(k, result_shapes[k], data[arguments + k]);
   ${name}_destroy(model);
   for (k = 0; k < arguments + results; k++) free(data[k]);
+  for (k = 0; weight_arrays != NULL && k < ${name}_weight_count(); k++) free(weight_arrays[k]);
+  free(weight_arrays);
   free(data);
   free(result_shapes);
   free(argument_shapes);

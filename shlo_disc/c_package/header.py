@@ -5,7 +5,8 @@ from __future__ import annotations
 from string import Template
 
 FUNCTIONS = (
-    "create", "destroy", "argument_count", "argument", "result_count", "result", "result_shapes", "run",
+    "create", "destroy", "argument_count", "argument", "result_count", "result", "weight_count", "weight",
+    "result_shapes", "run",
 )  # fmt: skip
 # Element types by NumPy's names, in the order of their numbers: a new one goes to the end.
 DTYPES = (
@@ -47,7 +48,8 @@ typedef enum ${name}_status {
   ${NAME}_ERROR_SHAPE,    /* a size breaks a constraint of the program */
   ${NAME}_ERROR_MEMORY,   /* there is no memory */
   ${NAME}_ERROR_ARGUMENT, /* a pointer is null or not aligned, or an option is not valid */
-  ${NAME}_ERROR_INTERNAL  /* a fault of the compiler was found at these sizes; nothing was run */
+  ${NAME}_ERROR_INTERNAL, /* a fault of the compiler was found at these sizes; nothing was run */
+  ${NAME}_ERROR_FILE      /* the file of weights cannot be mapped, is damaged, or is not the one of this library */
 } ${name}_status;
 
 /* Element types. bool is a byte, 0 or 1. Types of fewer than 8 bits take a byte for each element. bfloat16 is the upper
@@ -56,22 +58,39 @@ typedef enum ${name}_dtype {
   $dtypes
 } ${name}_dtype;
 
-/* What an argument or a result is: an array in row-major order without gaps. */
+/* What an argument, a result or a weight is: an array in row-major order without gaps. */
 typedef struct ${name}_array {
   const char* name; /* UTF-8 */
   ${name}_dtype dtype;
   int rank;
   size_t item_bytes;    /* of one element */
   const int64_t* shape; /* of length rank; -1: a size that each call chooses, or that follows from those */
+  int donated;          /* 1: an argument whose memory calls may overwrite; else 0 */
+  int result;           /* of a donated argument: the number of the result that is computed in its memory; else -1 */
 } ${name}_array;
 
+/* Set members that you do not need to 0: ${name}_options options = {0}. */
 typedef struct ${name}_options {
   int threads; /* that share the work of a call, the calling one included; 0: as many as this process has CPUs */
-  /* Where temporaries, packed constants and the model itself are. Both functions or none: none is the C library's.
+  /* Where temporaries, packed operands and the model itself are. Both functions or none: none is the C library's.
      They may be called from several threads at the same time. allocate returns NULL if there is no memory. */
   void* (*allocate)(void* context, size_t bytes, size_t alignment);
   void (*release)(void* context, void* memory);
   void* context;
+  /* Threads of your own, in place of a pool: calls body(data, number) for each number from 0 to count - 1, on any
+     threads, also several at the same time, and returns when all of these calls have. count is at most threads.
+     A call of ${name}_run uses it for loops of 16 microseconds and more; others run on the calling thread. */
+  void (*parallel_for)(void* pool, int count, void (*body)(void* data, int number), void* data);
+  void* pool;
+  /* The arguments that were bound when this library was built, if there are some: either the path of their file, which
+     is mapped (processes share it) and must not be changed while there is a model, or the address of each array, in the
+     order of ${name}_weight, which the model reads as long as it exists. */
+  const char* weights;
+  const void* const* weight_arrays;
+  int check_weights; /* not 0: ${name}_create reads all of the file, and compares its CRC-32 */
+  /* Gets the text of an error of ${name}_create, as of ${name}_run. message may be NULL. */
+  char* message;
+  size_t message_bytes;
 } ${name}_options;
 
 /* Makes a model. options may be NULL. *out is NULL unless this returns ${NAME}_OK.
@@ -87,6 +106,10 @@ const ${name}_array* ${name}_argument(int number);
 int ${name}_result_count(void);
 const ${name}_array* ${name}_result(int number);
 
+/* The arguments that were bound when this library was built. Calls do not pass them: see ${name}_options. */
+int ${name}_weight_count(void);
+const ${name}_array* ${name}_weight(int number);
+
 /* Checks the sizes of a call, and fills result_shapes[k] with the sizes of result k.
    argument_shapes[k] has the sizes of argument k; for one of rank 0 it is not read. Elements of arguments are read only
    where the program takes sizes from them; for other programs arguments may be NULL.
@@ -96,7 +119,10 @@ ${name}_status ${name}_result_shapes(const ${name}* model, const void* const* ar
 
 /* Runs the program: reads arguments[k], and writes results[k], which has the shape that ${name}_result_shapes gives.
    Results must not overlap each other or arguments. All are aligned to their elements. Nothing is written before all
-   sizes are found to be right. */
+   sizes are found to be right.
+   A donated argument must not overlap other arguments, and it and its result are aligned to 16 bytes. If it has a
+   result, that may have the same address: then the result takes its place. If the result has another address, the
+   argument is copied there first, and keeps its elements. A donated argument without a result is overwritten. */
 ${name}_status ${name}_run(${name}* model, const void* const* arguments, const int64_t* const* argument_shapes,
     void* const* results, char* message, size_t message_bytes);
 

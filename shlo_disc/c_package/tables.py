@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -14,8 +14,10 @@ from shlo_disc.bytecode.encode import encode_with
 from shlo_disc.bytecode.instructions import FORMATS
 from shlo_disc.c_package.header import DTYPES
 from shlo_disc.c_package.spelling import c_numbers, c_string, utf8
+from shlo_disc.c_package.weights import NO_WEIGHTS, Weights
 from shlo_disc.diagnostics import InternalError
 from shlo_disc.host_ir import Launch
+from shlo_disc.records import record
 from shlo_disc.runtime.arguments import expected_shape, reason_of_size
 from shlo_disc.runtime.checks import ShownSize, message_parts
 from shlo_disc.runtime.interop import dtype_of
@@ -27,9 +29,10 @@ _ALIGNMENT = 64
 _TYPES = {"q": "int64_t", "i": "int32_t"}
 _COUNTED = ("constants", "bounds", "sizes", "checks", "dims", "conditions", "slots")  # in the order of `ShloHostCode`
 _NOTHING = "{nullptr, 0}"
+_DONATED = 16  # bytes by which the memory of donated arguments is aligned
 
 
-def package_text(artifact: Artifact, name: str) -> str:
+def package_text(artifact: Artifact, name: str, weights: Weights = NO_WEIGHTS) -> str:
     """The C++ of a package: all but its kernels and literals."""
     shown = dict.fromkeys(
         part.size
@@ -41,19 +44,26 @@ def package_text(artifact: Artifact, name: str) -> str:
     code, registers = encode_with(artifact, tuple(shown))
     places: dict[SizeExpr, int] = dict(zip(shown, registers, strict=True))
     needed = _needed(code)
-    packings = list(_packings(artifact))
-    kernels = dict.fromkeys([*code.names, *(one.kernel for _, one in packings)])
+    packings = _packings(artifact, weights)
+    numbers = [k for k in range(len(artifact.arguments)) if k not in weights.shapes]  # of the arguments of a call
+    public = {number: k for k, number in enumerate(numbers)}
+    kernels = dict.fromkeys([*code.names, *(one.packing.kernel for one in packings)])
     lines = ['#include "call/c_api.h"', "", 'extern "C" {', "extern const unsigned char shlo_literals[];"]
     lines += [f"void {_kernel(one)}({_KERNEL});" for one in kernels]
     lines += ["}", "", "namespace {", ""]
-    lines += [*_host_code(code), *_tensors(artifact), *_dims(artifact), *_readings(artifact)]
+    lines += [*_host_code(code), *_tensors(artifact, weights), _array("int64_t", "numbers", numbers)]
+    lines += [*_dims(artifact, weights, public), *_readings(artifact, public)]
     lines += [*_messages(artifact, places), *_limits(artifact, places)]
-    lines += [_array("int32_t", "needed", needed), *_literals(artifact), *_packing_tables(artifact, packings)]
+    lines += [_array("int32_t", "needed", needed), *_literals(artifact), *_packing_tables(artifact, packings, weights)]
+    lines += [*_donations(artifact, public), *_weights(artifact, weights)]
     lines += [
         "const c_api::Package package = {",
-        f"    &host_code, arguments, results, alignments, dims, places, {len(artifact.raw)}, readings,",
-        f"    {len(artifact.unbacked_sizes)}, checks, needed, {len(needed)}, limits, {len(artifact.limits)},",
-        f"    shlo_literals, literal_offsets, packings, {len(packings)}}};",
+        f"    &host_code, arguments, results, weights, {len(numbers)}, {len(weights.shapes)}, numbers, alignments,",
+        f"    dims, places, {len(artifact.raw) - len(_raw_known(artifact, weights))}, known, {len(weights.known)},",
+        f"    readings, {sum(one.argument in public for one in artifact.unbacked_sizes)},",
+        f"    checks, needed, {len(needed)}, limits, {len(artifact.limits)}, shlo_literals, literal_offsets,",
+        f"    packings, {len(packings)}, donations, {len(artifact.donations)}, places_of_weights,",
+        f"    sizes_in_weights, {len(_sizes_in_weights(artifact, weights))}, {_file(weights)}}};",
         "", "}  // namespace", "", f"SHLO_C_API({name}, package)", "",
     ]  # fmt: skip
     return "\n".join(lines)
@@ -102,49 +112,103 @@ def _host_code(code: HostCode) -> Iterator[str]:
     yield f"const ShloHostCode host_code = {{\n    {numbers},\n    {sections},\n    code_steps, kernels}};\n"
 
 
-def _tensors(artifact: Artifact) -> Iterator[str]:
+def _tensors(artifact: Artifact, weights: Weights) -> Iterator[str]:
+    """What arguments, results and weights are, and how their memory is aligned: of donated ones for any element."""
+    every, shapes, donated = artifact.arguments, weights.shapes, {one.argument: one for one in artifact.donations}
+    taken = {one.result for one in artifact.donations}
+    rest = [(k, one) for k, one in enumerate(every) if k not in shapes]
     alignments = list[int]()
     for kind, tensors in (
-        ("argument", [(one.name, one.dtype, one.shape) for one in artifact.arguments]),
-        ("result", [(f"result {k}", one.dtype, one.shape) for k, one in enumerate(artifact.results)]),
+        ("argument", [(one.name, one.dtype, one.shape, donated.get(k), k in donated) for k, one in rest]),
+        ("result", [(f"result {k}", one.dtype, one.shape, None, k in taken) for k, one in enumerate(artifact.results)]),
+        ("weight", [(every[k].name, every[k].dtype, shape, None, False) for k, shape in shapes.items()]),
     ):
         records = list[str]()
-        for number, (name, dtype, shape) in enumerate(tensors):
+        for number, (name, dtype, shape, donation, holds_temporaries) in enumerate(tensors):
             if dtype not in DTYPES:
                 raise InternalError(f"found the element type {dtype}, which the header of a package does not have")
             sizes = [size if isinstance(size, int) else -1 for size in shape]
             yield _array("int64_t", f"{kind}_{number}_shape", sizes)
             bytes_ = dtype_of(dtype).itemsize
-            alignments.append(bytes_ // 2 if dtype.startswith("complex") else bytes_)
-            head = f"{c_string(name)}, {DTYPES.index(dtype)}, {len(shape)}, {bytes_}"
-            records.append(f"{{{head}, {kind}_{number}_shape}}")
+            own = bytes_ // 2 if dtype.startswith("complex") else bytes_
+            alignments.append(_DONATED if holds_temporaries else own)
+            head = f"{c_string(name)}, {DTYPES.index(dtype)}, {len(shape)}, {bytes_}, {kind}_{number}_shape"
+            result = -1 if donation is None or donation.result is None else donation.result
+            records.append(f"{{{head}, {int(donation is not None)}, {result}}}")
         yield _records("ShloTensor", f"{kind}s", records)
     yield _array("int64_t", "alignments", alignments)
 
 
-def _dims(artifact: Artifact) -> Iterator[str]:
+def _dims(artifact: Artifact, weights: Weights, public: Mapping[int, int]) -> Iterator[str]:
     """A record for each dim of each argument, and where the first symbols get their values."""
-    first, records, numbers = dict[str, tuple[int, int]](), list[str](), dict[tuple[int, int], int]()
-    for number, argument in enumerate(artifact.arguments):
+    first = dict[str, tuple[int, int]]()
+    for number in weights.shapes:
+        for axis, size in enumerate(artifact.arguments[number].shape):
+            if isinstance(size, str):
+                first.setdefault(size, (number, axis))
+    records, numbers = list[str](), dict[tuple[int, int], int]()
+    for number in public:
+        argument = artifact.arguments[number]
         for axis, size in enumerate(argument.shape):
-            fixed, place, reason = size, (number, axis), ""
-            if not isinstance(size, int):
-                fixed, place = -1, first.setdefault(size, (number, axis))
-                reason = reason_of_size(artifact, size, place, is_bound=False)
+            fixed, (one, dim), reason = size, (number, axis), ""
+            if isinstance(size, str):
+                one, dim = first.setdefault(size, (number, axis))
+                is_bound = one in weights.shapes
+                fixed = weights.shapes[one][dim] if is_bound else -1
+                reason = reason_of_size(artifact, size, (one, dim), is_bound=is_bound)
             texts = (f"{argument.name}, dim {axis}", reason, expected_shape(artifact, argument, axis))
             numbers[number, axis] = len(records)
-            records.append(f"{{{', '.join(map(str, (fixed, *place)))}, {', '.join(map(_text, texts))}}}")
+            records.append(f"{{{fixed}, {public.get(one, -1)}, {dim}, {', '.join(map(_text, texts))}}}")
     yield _records("c_api::Dim", "dims", records)
-    places = [f"{{{argument}, {axis}, {numbers[argument, axis]}}}" for argument, axis in artifact.raw]
+    known = _raw_known(artifact, weights)
+    places = [
+        f"{{{symbol}, {public[argument]}, {axis}, {numbers[argument, axis]}}}"
+        for symbol, (argument, axis) in enumerate(artifact.raw)
+        if symbol not in known
+    ]
     yield _records("c_api::Place", "places", places)
+    yield _records("c_api::Known", "known", [f"{{{symbol}, {value}}}" for symbol, value in weights.known.items()])
 
 
-def _readings(artifact: Artifact) -> Iterator[str]:
+def _raw_known(artifact: Artifact, weights: Weights) -> Collection[int]:
+    """The sizes of arguments whose values weights fix."""
+    return [symbol for symbol in weights.known if symbol < len(artifact.raw)]
+
+
+def _readings(artifact: Artifact, public: Mapping[int, int]) -> Iterator[str]:
     records = list[str]()
     for symbol, one in enumerate(artifact.unbacked_sizes, start=len(artifact.raw)):
-        width = WIDTHS[artifact.arguments[one.argument].dtype]
-        records.append(f"{{{one.argument}, {one.element * abs(width)}, {width}, {symbol}}}")
+        if one.argument in public:
+            width = WIDTHS[artifact.arguments[one.argument].dtype]
+            records.append(f"{{{public[one.argument]}, {one.element * abs(width)}, {width}, {symbol}}}")
     yield _records("c_api::Reading", "readings", records)
+
+
+def _donations(artifact: Artifact, public: Mapping[int, int]) -> Iterator[str]:
+    records = [f"{{{public[one.argument]}, {-1 if one.result is None else one.result}}}" for one in artifact.donations]
+    yield _records("c_api::Donation", "donations", records)
+
+
+def _weights(artifact: Artifact, weights: Weights) -> Iterator[str]:
+    """Where the weights are, and their elements that are sizes."""
+    records = [f"{{{number}, {weights.offset(f'argument.{number}')}}}" for number in weights.shapes]
+    yield _records("c_api::Weight", "places_of_weights", records)
+    yield _records("c_api::WeightSize", "sizes_in_weights", _sizes_in_weights(artifact, weights))
+
+
+def _sizes_in_weights(artifact: Artifact, weights: Weights) -> list[str]:
+    records, numbers = list[str](), {number: k for k, number in enumerate(weights.shapes)}
+    for symbol, one in enumerate(artifact.unbacked_sizes, start=len(artifact.raw)):
+        if one.argument in numbers:
+            width = WIDTHS[artifact.arguments[one.argument].dtype]
+            place = f"{numbers[one.argument]}, {one.element * abs(width)}, {one.element}, {width}"
+            records.append(f"{{{place}, {weights.known[symbol]}}}")
+    return records
+
+
+def _file(weights: Weights) -> str:
+    file = weights.file
+    return f"{{{_NOTHING}, 0, 0}}" if file is None else f"{{{_text(file.header)}, {len(file.data)}, {file.checksum}u}}"
 
 
 def _messages(artifact: Artifact, places: Mapping[SizeExpr, int]) -> Iterator[str]:
@@ -194,21 +258,42 @@ def _literals(artifact: Artifact) -> Iterator[str]:
     yield _array("int64_t", "literal_offsets", np.cumsum([0, *lengths]).tolist())
 
 
-def _packings(artifact: Artifact) -> Iterator[tuple[int, Launch]]:
-    """The packings of constants, with their numbers: those whose sizes are known now."""
-    slots = [slot for slot, one in enumerate(artifact.buffers) if one.kind == "constant"]
-    for number in packed_sizes(artifact, slots, {}):
-        yield number, artifact.packings[number]
+@record
+class _Packing:
+    """A packing that is made before calls: its number, and the symbols that are known then."""
+
+    number: int
+    packing: Launch
+    known: Mapping[str, int]
 
 
-def _packing_tables(artifact: Artifact, packings: Sequence[tuple[int, Launch]]) -> Iterator[str]:
-    known, records = known_symbols(artifact, {}), list[str]()
-    for number, packing in packings:
+def _packings(artifact: Artifact, weights: Weights) -> list[_Packing]:
+    """The packings of constants and weights: those whose sizes are known now."""
+    buffers = enumerate(artifact.buffers)
+    constants = [slot for slot, one in buffers if one.kind == "constant"]
+    bound = [
+        slot for slot, one in enumerate(artifact.buffers) if one.kind == "argument" and one.number in weights.shapes
+    ]
+    found, done = list[_Packing](), list[int]()
+    for slots, given in ((constants, NO_WEIGHTS.known), ([*constants, *bound], weights.known)):
+        for number in packed_sizes(artifact, slots, given, done):
+            found.append(_Packing(number, artifact.packings[number], known_symbols(artifact, given)))
+            done.append(number)
+    return found
+
+
+def _packing_tables(artifact: Artifact, packings: Sequence[_Packing], weights: Weights) -> Iterator[str]:
+    records, numbers = list[str](), {number: k for k, number in enumerate(weights.shapes)}
+    for one in packings:
+        number, packing = one.number, one.packing
         *sources, target = packing.buffers
-        yield _array("int64_t", f"packing_{number}_sources", [artifact.buffers[slot].number for slot in sources])
-        yield _array("int64_t", f"packing_{number}_dims", [evaluate(one, known) for one in packing.symbols])
+        buffers = [artifact.buffers[slot] for slot in sources]
+        places = [x.number if x.kind == "constant" else len(artifact.constants) + numbers[x.number] for x in buffers]
+        yield _array("int64_t", f"packing_{number}_sources", places)
+        yield _array("int64_t", f"packing_{number}_dims", [evaluate(size, one.known) for size in packing.symbols])
         sizes = (artifact.buffers[target].size, packing.extent, packing.grain, packing.scratch)
-        numbers = ", ".join(str(evaluate(one, known)) for one in sizes)
+        words = ", ".join(str(evaluate(size, one.known)) for size in sizes)
         tables = f"packing_{number}_sources, packing_{number}_dims"
-        records.append(f"{{{_kernel(packing.kernel)}, {number}, {numbers}, {len(sources)}, {tables}}}")
+        offset = weights.offset(f"packed.{number}")
+        records.append(f"{{{_kernel(packing.kernel)}, {number}, {offset}, {words}, {len(sources)}, {tables}}}")
     yield _records("c_api::Packing", "packings", records)

@@ -63,8 +63,9 @@ def command_line(program: str = "python -m shlo_disc") -> argparse.ArgumentParse
     caching.add_argument("--limit", metavar="SIZE", help="of prune: what may stay, such as 500MB (default: the bound)")
     completing = commands.add_parser("completion", help="print what makes a shell complete commands and options")
     completing.add_argument("shell", choices=SHELLS)
-    for command in (compiling, building):
-        command.add_argument("file", metavar="FILE", help="text, MLIR bytecode or a serialized jax.export; - reads any")
+    forms = "text, MLIR bytecode or a serialized jax.export; - reads any"
+    compiling.add_argument("file", metavar="FILE", help=forms)
+    building.add_argument("file", metavar="FILE", help=f"a program that `save` wrote, {forms}")
     for command in (printing, verifying, tabulating, reporting):
         command.add_argument("files", nargs="+", metavar="FILE", help="text or MLIR bytecode; - is the standard input")
     for name, command in commands.choices.items():

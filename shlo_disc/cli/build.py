@@ -1,6 +1,6 @@
 """`python -m shlo_disc compile FILE` and `build FILE --out DIR`: compile a program, and write it to files.
 
-`compile` writes a file that `shlo_disc.load` reads, `build` a library for C.
+`compile` writes a file that `shlo_disc.load` reads, `build` a library for C, also of such a file.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from shlo_disc.bound import Bound
 from shlo_disc.c_package import build_package
 from shlo_disc.call_signature import Signature
+from shlo_disc.cli.inputs import is_saved_program
 from shlo_disc.cli.output import complain, give, say
 from shlo_disc.cli.programs import FINE, REFUSED, UNREADABLE
 from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.loading import load
 from shlo_disc.options import CompileOptions, Hints
 from shlo_disc.pipeline import origin_of_text, read_source
 from shlo_disc.program_file.origin import Origin
@@ -43,11 +46,24 @@ def run_build(options: argparse.Namespace) -> int:
     """Write a library for C. Gives the exit code."""
     folder, name = Path(options.out), options.name
 
+    def tell(*others: str) -> None:
+        _tell(options, folder, [folder / one for one in (f"{name}.h", f"lib{name}.so", f"lib{name}.a", *others)])
+
     def write(origin: Origin, _signature: Signature | None) -> None:
         build_package(origin, folder, name, options.target)
-        _tell(options, folder, [folder / f"{name}.h", *(folder / f"lib{name}.{end}" for end in ("so", "a"))])
+        tell()
 
-    return _compiled(options, folder, write)
+    def build_saved() -> None:
+        program = load(options.file)
+        program.build(folder, name, options.target)
+        tell(*([f"{name}.weights"] if isinstance(program, Bound) else []))
+
+    try:
+        is_saved = options.file != "-" and is_saved_program(options.file)
+    except OSError as error:
+        complain(f"{options.file}: {error.strerror}")
+        return UNREADABLE
+    return _written(folder, build_saved) if is_saved else _compiled(options, folder, write)
 
 
 def _compiled(options: argparse.Namespace, path: Path, write: Callable[[Origin, Signature | None], None]) -> int:
@@ -61,8 +77,15 @@ def _compiled(options: argparse.Namespace, path: Path, write: Callable[[Origin, 
     except ShloDiscError as error:
         complain(error)
         return UNREADABLE
+    return _written(
+        path, lambda: write(origin_of_text(text, file, HOST, CompileOptions(), Hints(), signature), signature)
+    )
+
+
+def _written(path: Path, write: Callable[[], None]) -> int:
+    """Write files to `path`. Gives the exit code."""
     try:
-        write(origin_of_text(text, file, HOST, CompileOptions(), Hints(), signature), signature)
+        write()
     except ShloDiscError as error:
         complain(error)
         return REFUSED

@@ -17,6 +17,12 @@ class InputError(ShloDiscError):
     """A file holds no readable program, or an option has no valid value."""
 
 
+def is_saved_program(file: str) -> bool:
+    """Whether `Compiled.save` wrote a file, as its first bytes tell. Raises `OSError` if it cannot be read."""
+    with Path(file).open("rb") as opened:
+        return opened.read(4) == b"PK\x03\x04"
+
+
 def read_modules(name: str) -> tuple[Module, ...]:
     """Parse all modules of a file: text, bytecode, or a serialized `jax.export`; `-` is the standard input."""
     shown = "<stdin>" if name == "-" else name

@@ -15,7 +15,7 @@ import numpy as np
 
 from shlo_disc.bound import Bound
 from shlo_disc.cli.arrays import Array, chosen, drawn, read_arrays, write_arrays
-from shlo_disc.cli.inputs import InputError
+from shlo_disc.cli.inputs import InputError, is_saved_program
 from shlo_disc.cli.output import complain, give, say
 from shlo_disc.compiled import Compiled
 from shlo_disc.diagnostics import ShloDiscError
@@ -100,13 +100,11 @@ def _data(program: Compiled | Bound, topic: str | None) -> Mapping[str, Any]:
 
 def _program(file: str) -> Compiled | Bound:
     """A program that `save` wrote, or StableHLO in any form, compiled."""
-    path = Path(file)
     try:
-        with path.open("rb") as opened:
-            is_saved = opened.read(4) == b"PK\x03\x04"
+        is_saved = is_saved_program(file)
     except OSError as error:
         raise InputError(f"{file}: {error.strerror}") from error
-    return load(path) if is_saved else compile_any(path)
+    return load(file) if is_saved else compile_any(Path(file))
 
 
 def _call(options: argparse.Namespace) -> tuple[Runnable, Sequence[Array]]:

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 import math
+import zlib
 from collections.abc import Mapping
+from functools import reduce
 from typing import Any, Final, NamedTuple, cast
 
 _ALIGNMENT: Final = 64
 _PADDING: Final = "padding."
+CHECKSUM: Final = "crc32"  # in the metadata, of all that is behind the header
 _NAMES: Mapping[str, str] = {
     "bool": "BOOL", "uint8": "U8", "int8": "I8", "uint16": "U16", "int16": "I16", "uint32": "U32", "int32": "I32",
     "uint64": "U64", "int64": "I64", "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64",
@@ -31,10 +34,13 @@ class StoredTensor(NamedTuple):
     data: memoryview | bytes
 
 
-def write_tensors(tensors: Mapping[str, StoredTensor]) -> bytes:
-    """The bytes of a file. Element types that the format does not have are bytes there, named in its metadata."""
+def write_tensors(tensors: Mapping[str, StoredTensor], *, checked: bool = False) -> bytes:
+    """The bytes of a file. Element types that the format does not have are bytes there, named in its metadata.
+
+    `checked`: with a checksum in the metadata, which `read_tensors` ignores.
+    """
     others = {name: f"{one.dtype}{list(one.shape)}" for name, one in tensors.items() if one.dtype not in _NAMES}
-    header = dict[str, object]({"__metadata__": others} if others else {})
+    header = dict[str, object]({"__metadata__": others} if others or checked else {})
     pieces, at = list[bytes | memoryview](), 0
     for number, (name, one) in enumerate(tensors.items()):
         if pad := -at % _ALIGNMENT:
@@ -46,6 +52,8 @@ def write_tensors(tensors: Mapping[str, StoredTensor]) -> bytes:
         header[name] = {"dtype": kind, "shape": shape, "data_offsets": [at, at + size]}
         pieces.append(one.data)
         at += size
+    if checked:
+        others[CHECKSUM] = f"{reduce(lambda found, piece: zlib.crc32(piece, found), pieces, 0):08x}"
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-(8 + len(text)) % _ALIGNMENT)
     return b"".join([len(text).to_bytes(8, "little"), text, *pieces])

@@ -84,7 +84,12 @@ def save(
         code = target.compile_code(artifact, origin.options, machine)
         entries.append(_add_code(members, machine, artifact, code))
         if bound is not None:
-            form = _form_of_packed(bound, target.load_code(artifact, code, origin.options), machine)
+            form = common_form(bound, target.load_code(artifact, code, origin.options))
+            if form is None:
+                raise ShloDiscError(
+                    f"found bound arguments that are packed for this CPU, expected the form which {machine.name} reads"
+                    "\n  help: save the program without them, and bind them when it is loaded"
+                )
             held = _add_bound(members, bound, machine, form)
     digests = {name: digest(data) for name, data in members.found.items() if len(data) <= LARGEST_HASHED}
     manifest = Manifest(
@@ -131,8 +136,8 @@ def _add_code(members: _Members, machine: TargetMachine, artifact: Artifact, cod
 def _add_bound(members: _Members, bound: BoundProgram, machine: TargetMachine, form: str) -> BoundEntry:
     """Add the bound arguments, as far as calls read them, and their packed forms."""
     saved = _binding(bound.executable)
-    tensors = {f"argument.{k}": _tensor(array) for k, array in saved.arrays.items()}
-    tensors |= {f"packed.{k}": _tensor(array) for k, array in saved.packed.items()}
+    tensors = {f"argument.{k}": stored_tensor(array) for k, array in saved.arrays.items()}
+    tensors |= {f"packed.{k}": stored_tensor(array) for k, array in saved.packed.items()}
     members.add_tensors(_WEIGHTS, tensors)
     shapes = {str(k): shape for k, shape in saved.shapes.items()}
     known = {str(k): size for k, size in saved.known.items()}
@@ -144,20 +149,16 @@ def _binding(executable: Runnable) -> SavedBinding:
     return executable.saved_binding
 
 
-def _tensor(array: NDArray[Any]) -> StoredTensor:
+def stored_tensor(array: NDArray[Any]) -> StoredTensor:
+    """An array as it is in a file."""
     data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     return StoredTensor(array.dtype.name, array.shape, data.data)
 
 
-def _form_of_packed(bound: BoundProgram, loaded: Runnable, machine: TargetMachine) -> str:
-    """How the code for a machine packs operands. Raises `ShloDiscError` unless the code here does so, bit for bit."""
+def common_form(bound: BoundProgram, loaded: Runnable) -> str | None:
+    """How other code of a program packs operands; None unless the code here does so, bit for bit."""
     assert isinstance(bound.unbound, Restorable), "others are refused before"
     assert isinstance(loaded, Restorable), "it is the same program"
     saved, artifact = _binding(bound.executable), bound.unbound.artifact
     found = packed_form(loaded, artifact, saved)
-    if found != packed_form(bound.unbound, artifact, saved):
-        raise ShloDiscError(
-            f"found bound arguments that are packed for this CPU, expected the form which {machine.name} reads\n"
-            "  help: save the program without them, and bind them when it is loaded"
-        )
-    return found
+    return found if found == packed_form(bound.unbound, artifact, saved) else None

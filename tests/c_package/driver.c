@@ -1,6 +1,7 @@
 /* Runs calls that it reads from the standard input, and writes their results to the standard output: for each call the
    status, the message and the results. All integers are of 64 bits.
-   Usage: driver THREADS CALLERS POISON FAIL_AFTER; the last is the number of allocations that succeed, or -1. */
+   Usage: driver THREADS CALLERS POISON FAIL_AFTER WEIGHTS. FAIL_AFTER is the number of allocations that succeed, or -1.
+   WEIGHTS is the path of their file, "-" for arrays that come before the calls, or "" for none. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,17 +111,36 @@ static void read_call(call* one) {
   }
 }
 
+/* Weights as they come, in the places of arguments. */
+static void read_weights(void** arrays) {
+  int k;
+  for (k = 0; k < model_weight_count(); k++) {
+    const size_t bytes = bytes_of(model_weight(k), model_weight(k)->shape);
+    arrays[k] = array_of(bytes);
+    read_all(arrays[k], bytes);
+  }
+}
+
 int main(int argc, char** argv) {
+  static void* weights[MOST_ARRAYS];
   static call calls[MOST_CALLERS];
   pthread_t callers[MOST_CALLERS];
-  model_options options = {0, get, put, NULL};
+  model_options options = {0};
   int64_t count, status;
   int k, threads;
-  if (argc != 5) return 2;
+  if (argc != 6) return 2;
+  options.allocate = get;
+  options.release = put;
   options.threads = atoi(argv[1]);
   threads = atoi(argv[2]);
   poison = atoi(argv[3]);
   left_to_allocate = atol(argv[4]);
+  if (strcmp(argv[5], "-") == 0) {
+    read_weights(weights);
+    options.weight_arrays = (const void* const*)weights;
+  } else if (argv[5][0] != 0) {
+    options.weights = argv[5];
+  }
   status = (int64_t)model_create(&shared, &options);
   write_all(&status, sizeof status);
   if (status != MODEL_OK) return shared != NULL || live != 0 ? 6 : 0;
@@ -136,5 +156,7 @@ int main(int argc, char** argv) {
     for (k = 0; k < threads; k++) release(&calls[k], k == 0);
   }
   model_destroy(shared);
+  for (k = 0; k < MOST_ARRAYS; k++)
+    if (weights[k] != NULL) free((char*)weights[k] - OFFSET);
   return live == 0 ? 0 : 8;
 }

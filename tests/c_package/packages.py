@@ -42,14 +42,24 @@ class Package:
     emulator: tuple[str, ...] = ()
 
     def calls(
-        self, calls: Sequence[Arrays], *, threads: int = 1, callers: int = 1, poison: int = 0xFF, allocations: int = -1
+        self,
+        calls: Sequence[Arrays],
+        *,
+        threads: int = 1,
+        callers: int = 1,
+        poison: int = 0xFF,
+        allocations: int = -1,
+        weights: Arrays | Path | None = None,
     ) -> list[Answer]:
         """Make calls in a process of its own; each as often as there are callers, at the same time."""
-        given = [struct.pack("<q", len(calls))]
+        path = str(weights) if isinstance(weights, Path) else "-" if weights else ""
+        arrays = () if weights is None or isinstance(weights, Path) else weights
+        given = [*(np.ascontiguousarray(one).tobytes() for one in arrays), struct.pack("<q", len(calls))]
         for arrays in calls:
             for array in arrays:
                 given += [struct.pack(f"<{array.ndim}q", *array.shape), np.ascontiguousarray(array).tobytes()]
         command = [*self.emulator, str(self.driver), str(threads), str(callers), str(poison), str(allocations)]
+        command.append(path)
         environment = {"LD_LIBRARY_PATH": str(self.folder)}
         done = subprocess.run(command, input=b"".join(given), capture_output=True, env=environment, check=False)
         assert done.returncode == 0, (done.returncode, done.stderr.decode())

@@ -81,6 +81,9 @@ def test_a_size_that_another_argument_has(tmp_path: Path) -> None:
     assert "found size 2, expected 3, the size s of " in answer.message
 
 
+OPTIONS = 11  # words of `model_options`
+
+
 class Library:
     """The shared library in this process."""
 
@@ -147,7 +150,7 @@ def test_pointers_that_are_wrong(checked: tuple[shlo_disc.Compiled, Package]) ->
     functions = library.functions
     assert functions.model_create(None, None) == ARGUMENT
     assert functions.model_run(None, None, None, None, None, 0) == ARGUMENT
-    options = (ctypes.c_void_p * 4)(ctypes.c_uint32(-1).value, None, None, None)
+    options = (ctypes.c_void_p * OPTIONS)(ctypes.c_uint32(-1).value)
     assert functions.model_create(ctypes.byref(ctypes.c_void_p()), options) == ARGUMENT
     functions.model_destroy(None)
     functions.model_destroy(library.model)
@@ -188,7 +191,7 @@ def test_packed_constants_are_what_calls_read(packing: Package) -> None:
         ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(lambda *_: None),
     )
     model, x, y = ctypes.c_void_p(), np.ones((5, 48), np.float32), np.full((5, 48), 7, np.float32)
-    options = (ctypes.c_void_p * 4)(1, *[ctypes.cast(hook, ctypes.c_void_p).value for hook in hooks], None)
+    options = (ctypes.c_void_p * OPTIONS)(1, *[ctypes.cast(hook, ctypes.c_void_p).value for hook in hooks])
     assert functions.model_create(ctypes.byref(model), options) == OK
     given = ((ctypes.c_void_p * 1)(x.ctypes.data), _rows([(5, 48)]), (ctypes.c_void_p * 1)(y.ctypes.data), None, 0)
     assert functions.model_run(model, *given) == OK

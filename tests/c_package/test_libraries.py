@@ -18,6 +18,7 @@ import pytest
 import shlo_disc
 from shlo_disc.c_package.header import exports
 from shlo_disc.c_package.tables import literal_bytes, package_text
+from shlo_disc.c_package.weights import NO_WEIGHTS, Weights
 from shlo_disc.device import headers
 from shlo_disc.runtime.building.build import _LITERALS  # pyright: ignore[reportPrivateUsage]
 from tests.c_package.packages import (
@@ -172,27 +173,34 @@ def test_many_threads_call_one_model(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["mlp", "constant", "types"])
 def test_sanitizers_find_nothing(name: str, tmp_path: Path) -> None:
-    """The code that all packages share is compiled with them, and the driver; the kernels are as they are."""
     program = PROGRAMS[name]
     run = compiled_function(program.function, program.shapes)
     plain = package(run, tmp_path)
-    artifact = run.executable.artifact
-    (tmp_path / "literals.bin").write_bytes(literal_bytes(artifact))
-    (tmp_path / "literals.cc").write_text(_LITERALS)
-    (tmp_path / "package.cc").write_text(package_text(artifact, "model"))
+    checked = sanitized(plain, run)
+    rng = np.random.default_rng(5)
+    calls = [[np.asarray(one) for one in program.arguments(rng, n)] for n in SIZES]
+    for threads in (1, 2):
+        assert_same_answers(checked.calls(calls, threads=threads), plain.calls(calls))
+
+
+def sanitized(plain: Package, run: shlo_disc.Compiled, weights: Weights = NO_WEIGHTS) -> Package:
+    """A package whose code that all packages share is compiled with sanitizers, and the driver.
+
+    The kernels are as they are.
+    """
+    folder, artifact = plain.folder, run.executable.artifact
+    (folder / "literals.bin").write_bytes(literal_bytes(artifact))
+    (folder / "literals.cc").write_text(_LITERALS)
+    (folder / "package.cc").write_text(package_text(artifact, "model", weights))
     objects = kernels(plain, run)
     checks = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g")
     common = (f"-I{headers.ROOT}", "-std=c++17", "-Wno-c++20-extensions")
-    compile_c("g++", *common, *checks, "-Wall", "-Wextra", "-c", "package.cc", "literals.cc", folder=tmp_path)
+    compile_c("g++", *common, *checks, "-Wall", "-Wextra", "-c", "package.cc", "literals.cc", folder=folder)
     posix = ("-std=c99", "-D_POSIX_C_SOURCE=200809L")
-    compile_c("gcc", *posix, *checks, "-c", str(FOLDER / "driver.c"), "-I.", "-o", "driver.o", folder=tmp_path)
+    compile_c("gcc", *posix, *checks, "-c", str(FOLDER / "driver.c"), "-I.", "-o", "driver.o", folder=folder)
     linked = ("driver.o", "package.o", "literals.o", *objects, "-lpthread", "-lm", "-o", "checked")
-    compile_c("g++", *checks, *linked, folder=tmp_path)
-    rng = np.random.default_rng(5)
-    calls = [[np.asarray(one) for one in program.arguments(rng, n)] for n in SIZES]
-    checked = Package(tmp_path, artifact, tmp_path / "checked")
-    for threads in (1, 2):
-        assert_same_answers(checked.calls(calls, threads=threads), plain.calls(calls))
+    compile_c("g++", *checks, *linked, folder=folder)
+    return Package(folder, artifact, folder / "checked")
 
 
 def assert_same_answers(found: list[Any], wanted: list[Any]) -> None:

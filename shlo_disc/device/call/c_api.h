@@ -17,6 +17,7 @@ struct ShloTensor {
   int dtype, rank;
   size_t item_bytes;
   const int64_t* shape;
+  int donated, result;
 };
 
 struct ShloOptions {
@@ -24,6 +25,13 @@ struct ShloOptions {
   void* (*allocate)(void* context, size_t bytes, size_t alignment);
   void (*release)(void* context, void* memory);
   void* context;
+  ShloParallelFor parallel_for;
+  void* callers_threads;
+  const char* weights;
+  const void* const* weight_arrays;
+  int check_weights;
+  char* message;
+  size_t message_bytes;
 };
 
 }  // extern "C"
@@ -33,11 +41,12 @@ namespace c_api {
 using host_code::kStackBytes;
 using host_code::Room;
 
-enum Status : int { kOk, kShapeError, kMemoryError, kArgumentError, kInternalError };
+enum Status : int { kOk, kShapeError, kMemoryError, kArgumentError, kInternalError, kFileError };
 
 constexpr int64_t kLargestSize = (1ll << 31) - (1 << 16);  // `LARGEST_SIZE` of artifact.py
 constexpr size_t kAligned = 64;
 constexpr int64_t kMostBytes = 1ll << 60;
+constexpr int64_t kDonatedAlignment = 16;  // temporaries may be in a donated argument: enough for any element
 
 struct Text {
   const char* data;
@@ -63,7 +72,11 @@ struct Dim {
 };
 
 struct Place {  // where a call finds the value of a symbol: an axis of an argument, and its `Dim`
-  int32_t argument, axis, dim;
+  int32_t symbol, argument, axis, dim;
+};
+
+struct Known {  // a symbol whose value weights fix
+  int64_t symbol, value;
 };
 
 struct Reading {  // the integer at byte `offset` of an argument is the value of a register; `width` as of `read_index`
@@ -71,10 +84,32 @@ struct Reading {  // the integer at byte `offset` of an argument is the value of
   int32_t width, symbol;
 };
 
-struct Packing {  // operands of kernels, packed when a model is created; `sources`: numbers of literals
+// Operands of kernels, packed when a model is created, or in the file of weights at an `offset`, which is negative if
+// they are not. `sources`: numbers of literals, then (behind all of those) of weights.
+struct Packing {
   ShloKernel kernel;
-  int64_t number, bytes, extent, grain, scratch, source_count;
+  int64_t number, offset, bytes, extent, grain, scratch, source_count;
   const int64_t *sources, *dims;
+};
+
+struct Weight {  // a bound argument: its number in the program, and where it is in the file, or -1
+  int64_t argument, offset;
+};
+
+struct WeightSize {  // an element of a weight from which sizes follow, and its value: see `Reading`
+  int64_t weight, offset, element;
+  int32_t width;
+  int64_t value;
+};
+
+struct Donation {  // an argument that calls overwrite, and the result that is there in the end, or -1
+  int64_t argument, result;
+};
+
+struct WeightFile {  // what is in the file of weights of a package: a header behind its length, and so many bytes in all
+  Text header;
+  int64_t bytes;  // 0: the package has none
+  uint32_t checksum;  // the CRC-32 of all behind the header
 };
 
 struct Limit {  // the product of registers (those that are 0 left out) and `unit` has to fit into 64 bits
@@ -84,11 +119,15 @@ struct Limit {  // the product of registers (those that are 0 left out) and `uni
 
 struct Package {
   const ShloHostCode* code;
-  const ShloTensor *arguments, *results;
-  const int64_t* alignments;  // of the elements of arguments, then of results
+  const ShloTensor *arguments, *results, *weights;  // the arguments are those that a call brings
+  int64_t argument_count, weight_count;
+  const int64_t* numbers;     // of the arguments, among all that the program has
+  const int64_t* alignments;  // of the elements of arguments, then of results, then of weights
   const Dim* dims;            // of all arguments
   const Place* places;        // of the first symbols
   int64_t place_count;
+  const Known* known;
+  int64_t known_count;
   const Reading* readings;
   int64_t reading_count;
   const Message* checks;  // the message of each
@@ -100,6 +139,12 @@ struct Package {
   const int64_t* literal_offsets;
   const Packing* packings;
   int64_t packing_count;
+  const Donation* donations;
+  int64_t donation_count;
+  const Weight* places_of_weights;
+  const WeightSize* sizes_in_weights;
+  int64_t size_in_weight_count;
+  WeightFile file;
 };
 
 struct Block {  // the arena of a call: behind this header
@@ -112,6 +157,9 @@ struct Model {
   ShloRuntime* runtime;
   void** constants;  // addresses of the literals
   void** packed;     // of packed operands, null where there are none
+  void** weights;    // null for those that calls read in packed form alone
+  const unsigned char* file;  // of weights, mapped
+  size_t file_bytes;
   Block* spare;      // an arena that no call uses
   alignas(kAligned) char nothing[kAligned];
 };
@@ -283,7 +331,7 @@ inline void add_place(const Dim& dim, int64_t size, Writer* writer) {
 // Fills `raw` from the shapes of the arguments of a call.
 inline Status read_shapes(const Package* package, const int64_t* const* shapes, int64_t* raw, Writer* writer) {
   const Dim* dim = package->dims;
-  for (int64_t k = 0; k < package->code->arguments; k++) {
+  for (int64_t k = 0; k < package->argument_count; k++) {
     const int rank = package->arguments[k].rank;
     for (int axis = 0; axis < rank; axis++, dim++) {
       const int64_t size = shapes[k][axis], expected = dim->fixed >= 0 ? dim->fixed : shapes[dim->argument][dim->axis];
@@ -302,9 +350,9 @@ inline Status read_shapes(const Package* package, const int64_t* const* shapes, 
   }
   for (int64_t k = 0; k < package->place_count; k++) {
     const Place& place = package->places[k];
-    raw[k] = shapes[place.argument][place.axis];
-    if (raw[k] <= kLargestSize) continue;
-    add_place(package->dims[place.dim], raw[k], writer);
+    const int64_t size = raw[place.symbol] = shapes[place.argument][place.axis];
+    if (size <= kLargestSize) continue;
+    add_place(package->dims[place.dim], size, writer);
     writer->add(", expected at most ");
     writer->add(kLargestSize);
     writer->add(": a dynamic size, and positions a little beyond it, are i32\n"
@@ -325,10 +373,11 @@ inline Status wrong(const char* what, int64_t number, const char* how, Writer* w
 inline Status plan(const Package* package, const void* const* arguments, const int64_t* const* shapes, Sizes* sizes,
                    Writer* writer) {
   const ShloHostCode* const code = package->code;
-  for (int64_t k = 0; k < code->arguments; k++)
+  for (int64_t k = 0; k < package->argument_count; k++)
     if (package->arguments[k].rank > 0 && (shapes == nullptr || shapes[k] == nullptr))
       return wrong("argument ", k, ": found no shape", writer);
   if (const Status status = read_shapes(package, shapes, sizes->raw, writer)) return status;
+  for (int64_t k = 0; k < package->known_count; k++) sizes->raw[package->known[k].symbol] = package->known[k].value;
   for (int64_t k = 0; k < package->reading_count; k++) {
     const Reading& one = package->readings[k];
     if (arguments == nullptr || arguments[one.argument] == nullptr)
@@ -358,16 +407,17 @@ inline Status check_array(const char* what, int64_t number, const void* data, co
   for (int k = 0; k < tensor.rank; k++) is_empty |= shape[k] == 0;
   if (is_empty) return kOk;
   if (data == nullptr) return wrong(what, number, ": found no memory", writer);
-  if (reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(alignment) != 0)
-    return wrong(what, number, ": found memory that is not aligned to its elements", writer);
-  return kOk;
+  if (reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(alignment) == 0) return kOk;
+  const bool is_donated = alignment == kDonatedAlignment;  // that of no element
+  return wrong(what, number, is_donated ? ": found memory that is not aligned to 16 bytes, as that of donated arguments is"
+                                        : ": found memory that is not aligned to its elements", writer);
 }
 
 inline Status check_arrays(const Package* package, const void* const* arguments, const int64_t* const* shapes,
                            void* const* results, const int64_t* dims, Writer* writer) {
   const ShloHostCode* const code = package->code;
   const int64_t* alignment = package->alignments;
-  for (int64_t k = 0; k < code->arguments; k++) {
+  for (int64_t k = 0; k < package->argument_count; k++) {
     const int64_t* const shape = shapes == nullptr ? nullptr : shapes[k];
     const void* const data = arguments == nullptr ? nullptr : arguments[k];
     if (const Status status = check_array("argument ", k, data, package->arguments[k], shape, *alignment++, writer))
@@ -382,18 +432,27 @@ inline Status check_arrays(const Package* package, const void* const* arguments,
   return kOk;
 }
 
-// --- models ---------------------------------------------------------------------------------------------------------
+// --- packed operands ------------------------------------------------------------------------------------------------
+
+// Whether memory of a model is in its file of weights, and so not its own.
+inline bool is_mapped(const Model* model, const void* memory) {
+  const uintptr_t at = reinterpret_cast<uintptr_t>(memory), file = reinterpret_cast<uintptr_t>(model->file);
+  return at >= file && at - file < model->file_bytes;
+}
 
 inline void destroy(Model* model) {
   if (model == nullptr) return;
   if (model->runtime != nullptr) shlo_runtime_destroy(model->runtime);
-  for (int64_t k = 0; k < model->package->code->packings; k++) drop(model->options, model->packed[k]);
+  for (int64_t k = 0; k < model->package->code->packings; k++)
+    if (!is_mapped(model, model->packed[k])) drop(model->options, model->packed[k]);
+  unmap_file(model->file, model->file_bytes);
   drop(model->options, model->spare);
   const ShloOptions options = model->options;
   drop(options, model);
 }
 
 inline Status pack(Model* model, const Packing& one) {
+  if (model->packed[one.number] != nullptr) return kOk;  // by the file of weights
   void* const memory = new_memory(model->options, one.bytes > 0 ? one.bytes : 1);
   if (memory == nullptr) return kMemoryError;
   model->packed[one.number] = memory;
@@ -401,7 +460,11 @@ inline Status pack(Model* model, const Packing& one) {
   void** const buffers =
       static_cast<void**>(SHLO_ROOM(room, (one.source_count + 1) * static_cast<int64_t>(sizeof(void*))));
   if (buffers == nullptr) return kMemoryError;
-  for (int64_t k = 0; k < one.source_count; k++) buffers[k] = model->constants[one.sources[k]];
+  const int64_t literals = model->package->code->literals;
+  for (int64_t k = 0; k < one.source_count; k++) {
+    const int64_t source = one.sources[k];
+    buffers[k] = source < literals ? model->constants[source] : model->weights[source - literals];
+  }
   buffers[one.source_count] = memory;
   if (one.extent <= 0) return kOk;
   const int64_t done = model->runtime->parallel(model->runtime, one.kernel, buffers, one.dims, one.extent, one.grain,
@@ -409,28 +472,169 @@ inline Status pack(Model* model, const Packing& one) {
   return done != 0 ? kOk : kMemoryError;
 }
 
-inline Status create(const Package* package, Model** out, const ShloOptions* given) {
-  if (out == nullptr) return kArgumentError;
-  *out = nullptr;
-  ShloOptions options = given == nullptr ? ShloOptions{0, nullptr, nullptr, nullptr} : *given;
-  if (options.threads < 0 || (options.allocate == nullptr) != (options.release == nullptr)) return kArgumentError;
-  if (options.allocate == nullptr) options.allocate = allocate, options.release = release;
+// --- weights --------------------------------------------------------------------------------------------------------
+
+// The CRC-32 of zlib and of zip files.
+inline uint32_t checksum(const unsigned char* data, size_t bytes) {
+  uint32_t table[256];
+  for (uint32_t k = 0; k < 256; k++) {
+    table[k] = k;
+    for (int bit = 0; bit < 8; bit++) table[k] = table[k] >> 1 ^ (table[k] & 1 ? 0xedb88320u : 0);
+  }
+  uint32_t found = ~0u;
+  for (const unsigned char* end = data + bytes; data < end; data++) found = found >> 8 ^ table[(found ^ *data) & 255];
+  return ~found;
+}
+
+inline Status wrong_file(const Model* model, const char* what, Writer* writer) {
+  writer->add(model->options.weights);
+  writer->add(": found ");
+  writer->add(what);
+  writer->add("\n  help: take the file of weights that was written together with this library");
+  return kFileError;
+}
+
+// Maps the file of weights, and holds it against what was written: its size and header, and all bytes if that is asked
+// for. Its header has the checksum of the others, so that of other weights differs.
+inline Status map_weights(Model* model, Writer* writer) {
+  const WeightFile& expected = model->package->file;
+  if (const int error = map_file(model->options.weights, &model->file, &model->file_bytes)) {
+    writer->add(model->options.weights);
+    writer->add(": found no file of weights that can be mapped: ");
+    return writer->add(strerror(error)), kFileError;
+  }
+  if (model->file_bytes != static_cast<size_t>(expected.bytes)) {
+    char what[80];
+    snprintf(what, sizeof what, "%lld bytes, expected %lld", static_cast<long long>(model->file_bytes),
+             static_cast<long long>(expected.bytes));
+    return wrong_file(model, what, writer);
+  }
+  uint64_t length = 0;
+  for (int k = 8; k-- > 0;) length = length << 8 | model->file[k];
+  const size_t header = expected.header.bytes;
+  if (length != header || memcmp(model->file + 8, expected.header.data, header) != 0)
+    return wrong_file(model, "other weights than those with which this library was built", writer);
+  const size_t begin = 8 + header;
+  if (model->options.check_weights != 0 &&
+      checksum(model->file + begin, model->file_bytes - begin) != expected.checksum)
+    return wrong_file(model, "another CRC-32 than that of the bytes which were written: the file is damaged", writer);
+  return kOk;
+}
+
+// An address in the file of weights; null for a negative offset. Offsets are those of the header, which was compared.
+inline void* in_file(const Model* model, int64_t offset) {
+  return offset < 0 ? nullptr : const_cast<unsigned char*>(model->file + offset);
+}
+
+// Finds the weights of a model, in the file or in the caller's memory.
+inline Status find_weights(Model* model, Writer* writer) {
+  const Package* const package = model->package;
+  const ShloOptions& options = model->options;
+  if (options.weights != nullptr && options.weight_arrays != nullptr)
+    return writer->add("found a file of weights, and arrays of them, expected one of both"), kArgumentError;
+  if (package->weight_count == 0) {
+    if (options.weights == nullptr && options.weight_arrays == nullptr) return kOk;
+    return writer->add("found weights, expected none: this program has no bound arguments"), kArgumentError;
+  }
+  if (options.weights == nullptr && options.weight_arrays == nullptr) {
+    writer->add("found no weights, expected arrays of them");
+    return writer->add(package->file.bytes > 0 ? ", or the path of their file" : ""), kArgumentError;
+  }
+  if (options.weights != nullptr && package->file.bytes == 0)
+    return writer->add("found a file of weights, expected arrays: this library was built without a file"), kArgumentError;
+  if (options.weights != nullptr) {
+    if (const Status status = map_weights(model, writer)) return status;
+    for (int64_t k = 0; k < package->packing_count; k++)
+      model->packed[package->packings[k].number] = in_file(model, package->packings[k].offset);
+  }
+  const int64_t* const alignments = package->alignments + package->argument_count + package->code->results;
+  for (int64_t k = 0; k < package->weight_count; k++) {
+    if (options.weights != nullptr) {
+      model->weights[k] = in_file(model, package->places_of_weights[k].offset);
+      continue;
+    }
+    const ShloTensor& weight = package->weights[k];
+    const void* const data = options.weight_arrays[k];
+    if (const Status status = check_array("weight ", k, data, weight, weight.shape, alignments[k], writer)) return status;
+    model->weights[k] = const_cast<void*>(data);  // nothing writes to it
+  }
+  return kOk;
+}
+
+// The sizes that are elements of weights have to be those for which operands are packed.
+inline Status check_sizes_in_weights(const Model* model, Writer* writer) {
+  for (int64_t k = 0; k < model->package->size_in_weight_count; k++) {
+    const WeightSize& one = model->package->sizes_in_weights[k];
+    const char* const data = static_cast<const char*>(model->weights[one.weight]);
+    if (data == nullptr) continue;  // it is packed in the file
+    const int64_t found = host_code::read_index(data + one.offset, one.width);
+    if (found == one.value) continue;
+    writer->add(model->package->weights[one.weight].name);
+    writer->add(": found ");
+    writer->add(found);
+    writer->add(" as element ");
+    writer->add(one.element);
+    writer->add(", expected ");
+    writer->add(one.value);
+    return writer->add(", a size for which this library was built"), kShapeError;
+  }
+  return kOk;
+}
+
+// --- models ---------------------------------------------------------------------------------------------------------
+
+inline Status check_options(const ShloOptions& options, Writer* writer) {
+  if (options.threads < 0) return writer->add("found a negative number of threads"), kArgumentError;
+  if ((options.allocate == nullptr) == (options.release == nullptr)) return kOk;
+  return writer->add("found one of allocate and release, expected both or none"), kArgumentError;
+}
+
+// A model without weights and packed operands. Null if there is no memory.
+inline Model* new_model(const Package* package, const ShloOptions& options) {
   const int64_t literals = package->code->literals, packings = package->code->packings;
-  const int64_t bytes = static_cast<int64_t>(sizeof(Model)) + (literals + packings) * static_cast<int64_t>(sizeof(void*));
+  const int64_t pointers = literals + packings + package->weight_count;
+  const int64_t bytes = static_cast<int64_t>(sizeof(Model)) + pointers * static_cast<int64_t>(sizeof(void*));
   Model* const model = static_cast<Model*>(new_memory(options, bytes));
-  if (model == nullptr) return kMemoryError;
+  if (model == nullptr) return nullptr;
   memset(static_cast<void*>(model), 0, static_cast<size_t>(bytes));
   model->package = package;
   model->options = options;
   model->constants = reinterpret_cast<void**>(model + 1);
   model->packed = model->constants + literals;
+  model->weights = model->packed + packings;
   for (int64_t k = 0; k < literals; k++)  // nothing writes to them
     model->constants[k] = const_cast<unsigned char*>(package->literals + package->literal_offsets[k]);
+  return model;
+}
+
+// Finds what a new model computes with: threads, weights, and packed operands.
+inline Status equip(Model* model, Writer* writer) {
+  const ShloOptions& options = model->options;
   model->runtime = shlo_runtime_create(options.threads == 0 ? available_cpus() : options.threads);
-  Status status = model->runtime == nullptr ? kMemoryError : kOk;
+  if (model->runtime == nullptr) return writer->add("no memory for a thread pool"), kMemoryError;
+  if (options.parallel_for != nullptr)
+    shlo_runtime_share_with(model->runtime, options.parallel_for, options.callers_threads);
+  if (const Status status = find_weights(model, writer)) return status;
+  if (const Status status = check_sizes_in_weights(model, writer)) return status;
   const uint64_t mode = set_default_float_mode();
-  for (int64_t k = 0; k < package->packing_count && status == kOk; k++) status = pack(model, package->packings[k]);
+  Status status = kOk;
+  for (int64_t k = 0; k < model->package->packing_count && status == kOk; k++)
+    status = pack(model, model->package->packings[k]);
   restore_float_mode(mode);
+  if (status != kOk) writer->add("no memory for packed operands");
+  return status;
+}
+
+inline Status create(const Package* package, Model** out, const ShloOptions* given) {
+  ShloOptions options = given == nullptr ? ShloOptions{} : *given;
+  Writer writer(options.message, options.message_bytes);
+  if (out == nullptr) return writer.add("found no place for the model"), kArgumentError;
+  *out = nullptr;
+  if (const Status status = check_options(options, &writer)) return status;
+  if (options.allocate == nullptr) options.allocate = allocate, options.release = release;
+  Model* const model = new_model(package, options);
+  if (model == nullptr) return writer.add("no memory for the model"), kMemoryError;
+  const Status status = equip(model, &writer);
   if (status == kOk) *out = model;
   else destroy(model);
   return status;
@@ -455,6 +659,20 @@ inline Status result_shapes(const Model* model, const void* const* arguments, co
   return kOk;
 }
 
+// A result whose memory is not the donated argument's own begins as a copy of it, and the argument stays as it is.
+inline void place_donated(const Package* package, const void* const* arguments, const int64_t* const* shapes,
+                          void* const* results, void** addresses) {
+  for (int64_t k = 0; k < package->donation_count; k++) {
+    const Donation& one = package->donations[k];
+    if (one.result < 0 || results[one.result] == arguments[one.argument]) continue;
+    const ShloTensor& argument = package->arguments[one.argument];
+    size_t bytes = argument.item_bytes;
+    for (int axis = 0; axis < argument.rank; axis++) bytes *= static_cast<size_t>(shapes[one.argument][axis]);
+    if (bytes > 0) memcpy(results[one.result], arguments[one.argument], bytes);
+    addresses[package->numbers[one.argument]] = results[one.result];
+  }
+}
+
 inline Status run(Model* model, const void* const* arguments, const int64_t* const* shapes, void* const* results,
                   Writer* writer) {
   if (model == nullptr) return writer->add("found no model"), kArgumentError;
@@ -468,8 +686,10 @@ inline Status run(Model* model, const void* const* arguments, const int64_t* con
   Sizes sizes = placed(code, reinterpret_cast<int64_t*>(addresses + pointers));
   if (const Status status = plan(package, arguments, shapes, &sizes, writer)) return status;
   if (const Status status = check_arrays(package, arguments, shapes, results, sizes.dims, writer)) return status;
-  for (int64_t k = 0; k < code->arguments; k++)  // nothing writes to them
-    addresses[k] = arguments == nullptr ? nullptr : const_cast<void*>(arguments[k]);
+  for (int64_t k = 0; k < package->argument_count; k++)  // nothing writes to them, but to donated ones
+    addresses[package->numbers[k]] = arguments == nullptr ? nullptr : const_cast<void*>(arguments[k]);
+  for (int64_t k = 0; k < package->weight_count; k++)
+    addresses[package->places_of_weights[k].argument] = model->weights[k];
   for (int64_t k = 0; k < code->packings; k++) addresses[code->arguments + k] = model->packed[k];
   Block* block;
   char* const arena = take_arena(model, sizes.arena_bytes, &block);
@@ -478,6 +698,7 @@ inline Status run(Model* model, const void* const* arguments, const int64_t* con
     writer->add(sizes.arena_bytes);
     return writer->add(" bytes"), kMemoryError;
   }
+  place_donated(package, arguments, shapes, results, addresses);
   const uint64_t mode = set_default_float_mode();
   const int64_t end = shlo_run_call(code, model->runtime, addresses, results, model->constants, sizes.kept, arena,
                                     nullptr, nullptr);
@@ -501,13 +722,17 @@ inline const ShloTensor* tensor(const ShloTensor* tensors, int64_t count, int nu
   extern "C" {                                                                                                         \
   int NAME##_create(c_api::Model** out, const ShloOptions* options) { return c_api::create(&package, out, options); }  \
   void NAME##_destroy(c_api::Model* model) { c_api::destroy(model); }                                                  \
-  int NAME##_argument_count(void) { return static_cast<int>(package.code->arguments); }                                \
+  int NAME##_argument_count(void) { return static_cast<int>(package.argument_count); }                                 \
   int NAME##_result_count(void) { return static_cast<int>(package.code->results); }                                    \
   const ShloTensor* NAME##_argument(int number) {                                                                      \
-    return c_api::tensor(package.arguments, package.code->arguments, number);                                          \
+    return c_api::tensor(package.arguments, package.argument_count, number);                                           \
   }                                                                                                                    \
   const ShloTensor* NAME##_result(int number) {                                                                        \
     return c_api::tensor(package.results, package.code->results, number);                                              \
+  }                                                                                                                    \
+  int NAME##_weight_count(void) { return static_cast<int>(package.weight_count); }                                     \
+  const ShloTensor* NAME##_weight(int number) {                                                                        \
+    return c_api::tensor(package.weights, package.weight_count, number);                                               \
   }                                                                                                                    \
   int NAME##_result_shapes(const c_api::Model* model, const void* const* arguments, const int64_t* const* shapes,      \
                            int64_t* const* found, char* message, size_t message_bytes) {                               \

@@ -111,6 +111,10 @@ struct alignas(kLine) Share {
   int64_t end;
 };
 
+// `parallel_for` of a caller who has threads: runs body(data, number) for the numbers below `count`, on any of them.
+typedef void (*ShloBody)(void* data, int number);
+typedef void (*ShloParallelFor)(void* threads, int count, ShloBody body, void* data);
+
 struct Pool;
 
 struct Worker {
@@ -128,6 +132,8 @@ struct Pool {
   pthread_cond_t wake;
   bool started;
   bool stopping;
+  ShloParallelFor parallel_for;  // null: the pool starts threads of its own
+  void* callers_threads;         // what that function takes
   int64_t started_workers;
   pthread_t handles[kMaxThreads];
   Worker workers[kMaxThreads];
@@ -262,6 +268,26 @@ void share_out(Pool* pool, int64_t extent, int64_t grain, int64_t sleepers) {
   if (lost > kSpinTime) pool->crowded_until = time + (lost < kLongest / kBackOff ? kBackOff * lost : kLongest);
 }
 
+// Works on the job as thread `number` of it, on a thread of the caller, which may compute otherwise with floats.
+void work_as(void* data, int number) {
+  Pool* const pool = static_cast<Pool*>(data);
+  Scratch* const own = of_thread();
+  if (own == nullptr || number < 0 || number >= pool->members) return;
+  const uint64_t mode = set_default_float_mode();
+  const int64_t before = own->number;
+  own->number = number;
+  work(pool, number);
+  own->number = before;
+  restore_float_mode(mode);
+}
+
+// Shares a loop with the threads of a caller. Those without scratch memory leave their shares to the calling one.
+void share_with_caller(Pool* pool, int64_t extent, int64_t grain) {
+  divide(pool, extent, grain);
+  pool->parallel_for(pool->callers_threads, static_cast<int>(pool->members), work_as, pool);
+  work_as(pool, 0);
+}
+
 // Whether other threads, of this process or not, were found to compete for the cores.
 bool crowded(Pool* pool) {
   if (pool->crowded_until == 0) return false;
@@ -280,13 +306,23 @@ bool run_shared(const ShloRuntime* runtime, ShloKernel kernel, void* const* buff
   const auto alone = [=] { kernel(runtime, buffers, dims, 0, extent, memory); };
   if (extent <= grain || runtime->threads == 1) return alone(), true;
   const int64_t others = __atomic_fetch_add(&callers, 1, __ATOMIC_RELAXED), members = runtime->threads - others;
-  if (members <= 1 || __atomic_exchange_n(&pool->busy, 1, __ATOMIC_ACQUIRE) != 0) {
+  const int64_t grains = (extent + grain - 1) / grain;
+  const bool is_short = pool->parallel_for != nullptr && work < kWorthWaking;  // how to wake its threads is unknown
+  if (members <= 1 || is_short || __atomic_exchange_n(&pool->busy, 1, __ATOMIC_ACQUIRE) != 0) {
     alone();
+  } else if (pool->parallel_for != nullptr) {
+    pool->members = members < grains ? members : grains;
+    pool->kernel = kernel;
+    pool->buffers = buffers;
+    pool->dims = dims;
+    pool->scratch_bytes = scratch_bytes;
+    share_with_caller(pool, extent, grain);
+    __atomic_store_n(&pool->busy, 0, __ATOMIC_RELEASE);
   } else {
     if (!pool->started) start(pool);
     pool->members = members;
     const bool is_crowded = crowded(pool);
-    const int64_t sleepers = is_crowded ? 0 : wanted(pool, (extent + grain - 1) / grain, work);
+    const int64_t sleepers = is_crowded ? 0 : wanted(pool, grains, work);
     if (is_crowded) {
       alone();
     } else if (sleepers < 0) {
@@ -388,8 +424,16 @@ ShloRuntime* shlo_runtime_create(int64_t threads) {
   pool->head.region = region;
   pool->head.reserve = reserve;
   pool->head.threads = threads < 1 ? 1 : threads > kMaxThreads ? kMaxThreads : threads;
+  pool->parallel_for = nullptr;
   reset(pool);
   return &pool->head;
+}
+
+// Lets a pool share loops with the threads of a caller, and start none of its own.
+void shlo_runtime_share_with(ShloRuntime* runtime, ShloParallelFor parallel_for, void* callers_threads) {
+  Pool* const pool = reinterpret_cast<Pool*>(runtime);
+  pool->parallel_for = parallel_for;
+  pool->callers_threads = callers_threads;
 }
 
 void shlo_runtime_destroy(ShloRuntime* runtime) {
