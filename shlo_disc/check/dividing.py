@@ -31,7 +31,7 @@ _KERNEL = ctypes.CFUNCTYPE(
 _PARALLEL = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, *[ctypes.c_int64] * 3
 )
-_REGION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, *[ctypes.c_int64] * 5)
+_REGION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, *[ctypes.c_int64] * 6)
 _RESERVE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
 _DONE = 1  # success: there was enough memory
 _GARBAGE = 0xFF  # NaN in every type of floats, -1 in every type of integers
@@ -133,12 +133,12 @@ class DividingPool:
         return _DONE
 
     def _region(self, runtime: int, members: int, *sizes: int) -> int:
-        count, units, _grain, _work, scratch_bytes = sizes
+        count, units, _grain, _work, scratch_bytes, most_threads = sizes
         try:
             every = list((_GroupMember * count).from_address(members))
             holds = any(member.held_count for member in every)
             if units > 0 and (holds or self._random.random() < 0.75):
-                self._by_rows(runtime, every, units, scratch_bytes, holds=holds)
+                self._by_rows(runtime, every, (units, min(self._threads, most_threads)), scratch_bytes, holds=holds)
                 return _DONE
             for member in every:
                 extents = (member.extent, member.grain, member.scratch_bytes)
@@ -149,10 +149,11 @@ class DividingPool:
         return _DONE
 
     def _by_rows(
-        self, runtime: int, members: Sequence[_GroupMember], units: int, scratch_bytes: int, *, holds: bool
+        self, runtime: int, members: Sequence[_GroupMember], sizes: tuple[int, int], scratch_bytes: int, *, holds: bool
     ) -> None:
-        """Run units of rows on several simulated threads, whose launches interleave."""
-        shares: list[list[tuple[int, int]]] = [[] for _ in range(self._threads)]
+        """Run units of rows on several simulated threads, whose launches interleave. `sizes`: their numbers."""
+        units, threads = sizes
+        shares: list[list[tuple[int, int]]] = [[] for _ in range(threads)]
         for piece in self._shuffled(units):
             self._random.choice(shares).append(piece)
 

@@ -32,8 +32,9 @@ def _program(x: Any, w: Any, v: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Artifact]:
+    """A package for two threads; four run it."""
     folder = tmp_path_factory.mktemp("threads")
-    options = shlo_disc.CompileOptions(optimize=0, threads=4)
+    options = shlo_disc.CompileOptions(optimize=0, threads=2)
     run = shlo_disc.compile(_program, shapes="f32[n, 64], f32[64, 128], f32[128, 64]", device="cpu", options=options)
     run.build(folder, target="native")
     return folder, run.executable.artifact

@@ -8,6 +8,7 @@ import copy
 import os
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from jax import lax
 
 import shlo_disc
 from shlo_disc import ArgumentTypeError, CompileOptions, RuntimeShapeError, ShloDiscError, ToolchainError
+from shlo_disc.host_ir import LaunchGroup
 from shlo_disc.program_file.archive import Archive
 from shlo_disc.program_file.manifest import MANIFEST, read_manifest
 from shlo_disc.runtime.building import machines
@@ -207,6 +209,27 @@ def test_the_best_code_that_this_machine_runs_is_taken(file: Path, monkeypatch: 
         ShloDiscError, match="x86-64-v2, x86-64-v3, x86-64-v4, aarch64, expected code that this CPU runs"
     ):
         shlo_disc.load(file)
+
+
+@pytest.mark.parametrize("driver", ["c", "vm"])
+def test_more_threads_than_a_program_was_compiled_for(driver: Any, file: Path) -> None:
+    """Rows that launches hand on by cache have room for the threads of the compilation, and no others take part."""
+    options = replace(FAST, threads=2)
+    run = shlo_disc.compile(in_rows, shapes="f32[n, 64], f32[64, 128]", device="cpu", options=options)
+    assert any(
+        one.held for step in run.executable.artifact.steps if isinstance(step, LaunchGroup) for one in step.members
+    )
+    run.save(file)
+    loaded: Any = shlo_disc.load(file, options=CompileOptions(threads=5, driver=driver))
+    rng = np.random.default_rng(SEED)
+    w = rng.standard_normal((64, 128)).astype(np.float32)
+    for n in (200, 1000, 1337):
+        x = rng.standard_normal((n, 64)).astype(np.float32)
+        np.testing.assert_array_equal(loaded(x, w), run(x, w))
+
+
+def in_rows(x: Any, w: Any) -> Any:
+    return jax.nn.softmax(jax.nn.gelu(x @ w) @ w.T)
 
 
 def test_the_message_of_the_wrong_structure(file: Path) -> None:

@@ -174,6 +174,7 @@ struct Frame {
     void** buffer = buffers;
     int64_t* dim = dims;
     ShloHeld* hold = held;
+    int64_t most_threads = INT64_MAX;  // for which held buffers have room: the program may be compiled for fewer
     for (int64_t k = 0; k < count; k++) {
       at++;  // the opcode of a member
       ShloMember& member = members[k];
@@ -184,6 +185,7 @@ struct Frame {
       member.unit_tasks = registers[at[4]];
       member.unit_extent = registers[at[5]];
       at += 6;
+      const int32_t* const list = at + 1;  // the slots of the buffers
       member.buffers = buffer;
       buffer = read_buffers(at, buffer);
       member.count = buffer - member.buffers;
@@ -195,10 +197,14 @@ struct Frame {
       member.held_count = *at++;
       for (int64_t i = 0; i < member.held_count; i++) hold[i].buffer = *at++;
       at++;  // the same count
-      for (int64_t i = 0; i < member.held_count; i++) hold[i].bytes = registers[*at++];
+      for (int64_t i = 0; i < member.held_count; i++) {
+        hold[i].bytes = registers[*at++];
+        const int64_t bytes = registers[code->slots[list[hold[i].buffer]].size];
+        if (hold[i].bytes > 0 && bytes / hold[i].bytes < most_threads) most_threads = bytes / hold[i].bytes;
+      }
       hold += member.held_count;
     }
-    runtime->region(runtime, members, count, units, grain, work, scratch);
+    runtime->region(runtime, members, count, units, grain, work, scratch, most_threads);
     return at;
   }
 };

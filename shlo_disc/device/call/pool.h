@@ -296,16 +296,18 @@ bool crowded(Pool* pool) {
   return false;
 }
 
-// `work`: the work of the loop, in grains of about a microsecond. False if the caller cannot get scratch memory.
+// `work`: the work of the loop, in grains of about a microsecond. At most `most` threads share it. False if the caller
+// cannot get scratch memory.
 bool run_shared(const ShloRuntime* runtime, ShloKernel kernel, void* const* buffers, const int64_t* dims, int64_t extent,
-                int64_t grain, int64_t work, int64_t scratch_bytes) {
+                int64_t grain, int64_t work, int64_t scratch_bytes, int64_t most) {
   Pool* pool = reinterpret_cast<Pool*>(const_cast<ShloRuntime*>(runtime));
   if (extent <= 0) return true;
   void* memory;
   if (!take_scratch(scratch_bytes, &memory)) return false;
   const auto alone = [=] { kernel(runtime, buffers, dims, 0, extent, memory); };
   if (extent <= grain || runtime->threads == 1) return alone(), true;
-  const int64_t others = __atomic_fetch_add(&callers, 1, __ATOMIC_RELAXED), members = runtime->threads - others;
+  const int64_t others = __atomic_fetch_add(&callers, 1, __ATOMIC_RELAXED), free = runtime->threads - others;
+  const int64_t members = free < most ? free : most;
   const int64_t grains = (extent + grain - 1) / grain;
   const bool is_short = pool->parallel_for != nullptr && work < kWorthWaking;  // how to wake its threads is unknown
   if (members <= 1 || is_short || __atomic_exchange_n(&pool->busy, 1, __ATOMIC_ACQUIRE) != 0) {
@@ -347,7 +349,7 @@ int64_t parallel(const ShloRuntime* runtime, ShloKernel kernel, void* const* buf
                  int64_t extent, int64_t grain, int64_t scratch_bytes) {
   if (grain < 1) grain = 1;
   const int64_t grains = extent <= grain ? 1 : (extent + grain - 1) / grain;
-  return run_shared(runtime, kernel, buffers, dims, extent, grain, grains, scratch_bytes);
+  return run_shared(runtime, kernel, buffers, dims, extent, grain, grains, scratch_bytes, kMaxThreads);
 }
 
 // Runs units [begin, end) of a member. A held buffer has one unit's rows per thread; its pointer is shifted so that the
@@ -384,14 +386,14 @@ int64_t reserve(const ShloRuntime*, int64_t scratch_bytes) {
 }
 
 int64_t region(const ShloRuntime* runtime, const ShloMember* members, int64_t count, int64_t units, int64_t grain,
-               int64_t work, int64_t scratch_bytes) {
+               int64_t work, int64_t scratch_bytes, int64_t most_threads) {
   bool holds = false;
   for (int64_t k = 0; k < count; k++) holds |= members[k].held_count != 0;
   if (holds && !reserve(runtime, 0)) return false;
   if (units > 0 && (holds || (runtime->threads > 1 && units > grain))) {
     const int64_t dims[] = {count, holds ? 1 : units};
     return run_shared(runtime, run_units, reinterpret_cast<void* const*>(members), dims, units, grain, work,
-                      scratch_bytes);
+                      scratch_bytes, most_threads);
   }
   for (int64_t k = 0; k < count; k++) {
     const ShloMember& it = members[k];
@@ -458,8 +460,8 @@ int64_t shlo_parallel(const ShloRuntime* runtime, ShloKernel kernel, void* const
 }
 
 int64_t shlo_region(const ShloRuntime* runtime, const ShloMember* members, int64_t count, int64_t units, int64_t grain,
-                    int64_t work, int64_t scratch_bytes) {
-  return runtime->region(runtime, members, count, units, grain, work, scratch_bytes);
+                    int64_t work, int64_t scratch_bytes, int64_t most_threads) {
+  return runtime->region(runtime, members, count, units, grain, work, scratch_bytes, most_threads);
 }
 
 }  // extern "C"

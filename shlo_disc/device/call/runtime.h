@@ -41,9 +41,10 @@ struct ShloRuntime {
   int64_t threads;
   // Runs a launch group, in which each launch reads only its own rows of earlier ones: a thread runs all launches for
   // its units, without barriers between them. `work`: of all, in grains. If `units` is 0, launches run one after the
-  // other, and held buffers have all rows. 0 if out of scratch memory; some launches may have run then.
+  // other, and held buffers have all rows. At most `most_threads` share the units: held buffers have room for so many.
+  // 0 if out of scratch memory; some launches may have run then.
   int64_t (*region)(const ShloRuntime* runtime, const ShloMember* members, int64_t count, int64_t units, int64_t grain,
-                    int64_t work, int64_t scratch_bytes);
+                    int64_t work, int64_t scratch_bytes, int64_t most_threads);
   // Reserves scratch memory and thread-local state for the calling thread: no launch of at most so many bytes fails
   // until the thread ends. 0 if out of memory.
   int64_t (*reserve)(const ShloRuntime* runtime, int64_t scratch_bytes);

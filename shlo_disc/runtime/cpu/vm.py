@@ -20,6 +20,8 @@ from shlo_disc.runtime.packing import Constants, Packer
 from shlo_disc.runtime.steps import BufferPlaces, Buffers, Leaf, Observer, fetch_from_host, leaves, walk
 from shlo_disc.size_expr import evaluate
 
+_MOST_THREADS = (1 << 63) - 1  # where no rows are held
+
 
 class Vm:
     """Executes `Artifact.steps`: the same kernels and results as the interpreter in C."""
@@ -98,7 +100,7 @@ class Vm:
 
     def _by_rows(self, region: LaunchGroup, buffers: Buffers) -> None:
         """Run a launch group, each launch as a `ShloMember` of `device/call/runtime.h`: all of its fields are words."""
-        kept, members = list[object](), list[int]()
+        kept, members, most_threads = list[object](), list[int](), _MOST_THREADS
         for member in region.members:
             launch = member.launch
             slots = pointers([buffers.address(slot) for slot in launch.buffers])
@@ -108,6 +110,9 @@ class Vm:
             sizes = (launch.extent, launch.grain, launch.scratch)
             held = words([part for row in member.held for part in (row.position, buffers.value(row.size))])
             kept += (slots, dims, unit_dims, held)
+            for row in member.held:
+                bytes_ = buffers.size(launch.buffers[row.position])
+                most_threads = min(most_threads, bytes_ // max(1, buffers.value(row.size)))
             members += (self._kernels[launch.kernel].value or 0, ctypes.addressof(slots), ctypes.addressof(dims))
             members += (*map(buffers.value, sizes), ctypes.addressof(unit_dims))
             members += (buffers.value(member.tasks), buffers.value(member.extent))
@@ -115,7 +120,7 @@ class Vm:
         sizes = (region.units, region.grain, region.work, region.scratch)
         done = self._region(
             self._runtime, words(members), ctypes.c_int64(len(region.members)),
-            *(ctypes.c_int64(buffers.value(size)) for size in sizes),
+            *(ctypes.c_int64(buffers.value(size)) for size in sizes), ctypes.c_int64(most_threads),
         )  # fmt: skip
         if not done:
             raise MemoryError(NO_SCRATCH)
