@@ -18,7 +18,7 @@ _HARNESS = r"""
 
 namespace {
 
-constexpr int64_t kExtent = 64, kRounds = 400, kHolding = 4;
+constexpr int64_t kExtent = 64, kRounds = 400;
 ShloRuntime* pools[2];
 
 // y[i] += x[i], with no atomics: a race if two threads get the same index, or begin before the last loop is done.
@@ -48,17 +48,17 @@ void copy(const ShloRuntime*, void* const* buffers, const int64_t*, int64_t begi
   for (int64_t i = begin; i < end; i++) y[i] = x[i];
 }
 
-// z += y by rows as above, through memory for three of them for each of four threads; for all of them if there are no
-// units. False if a thread beyond these four took part.
-bool chain_held(const ShloRuntime* pool, int64_t* y, int64_t* z, int64_t units) {
+// z += y by rows as above, through memory for three of them for each of at most `most` threads; for all of them if there
+// are no units. False if other threads took part.
+bool chain_held(const ShloRuntime* pool, int64_t* y, int64_t* z, int64_t units, int64_t most) {
   int64_t room[kExtent] = {};
   void* const first[] = {y, room};
   void* const second[] = {room, z};
   const ShloHeld to[] = {{1, 3 * sizeof(int64_t)}}, from[] = {{0, 3 * sizeof(int64_t)}};
   const ShloMember members[] = {{copy, first, nullptr, kExtent, 1, 0, nullptr, 3, kExtent, to, 1, 2},
                                 {add, second, nullptr, kExtent, 1, 64, nullptr, 3, kExtent, from, 1, 2}};
-  pool->region(pool, members, 2, units, 1, units, 64, kHolding);
-  for (int64_t i = 3 * kHolding; i < kExtent; i++)
+  pool->region(pool, members, 2, units, 1, units, 64, most);
+  for (int64_t i = 3 * most; i < kExtent; i++)
     if (units > 0 && room[i] != 0) return false;
   return true;
 }
@@ -74,7 +74,7 @@ void* call(void* failed) {
     shlo_launch(pool, add, first, nullptr, kExtent, 1 + round % 9, 64);
     shlo_launch(pool, inner, second, nullptr, 1, 1, 0);
     chain(pool, one, u, v, round % 5 == 0 ? 0 : (kExtent + 2) / 3);
-    if (!chain_held(pool, u, w, round % 5 == 0 ? 0 : (kExtent + 2) / 3))
+    if (!chain_held(pool, u, w, round % 5 == 0 ? 0 : (kExtent + 2) / 3, round % 4 < 2 ? 2 : 6))
       __atomic_store_n(static_cast<int64_t*>(failed), 1, 5);
     const timespec pause = {0, 50000};
     if (round % 50 == 0) nanosleep(&pause, nullptr);

@@ -47,6 +47,11 @@ SUITES: Mapping[str, tuple[str, ...]] = {
         "tests/pipeline/test_control_programs.py",
         "tests/runtime/test_memory.py",
     ),
+    "c_packages": (
+        "tests/c_package/test_bound.py",
+        "tests/c_package/test_donated.py",
+        "tests/c_package/test_callers_threads.py",
+    ),
     "threads": (
         "tests/runtime/test_pool.py",
         "tests/device/test_pool_threads.py",
