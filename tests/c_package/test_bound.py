@@ -36,6 +36,7 @@ from tests.c_package.packages import (
     linked,
 )
 from tests.c_package.test_libraries import assert_same_answers, output, sanitized
+from tests.conftest import ROOT
 from tests.runtime.sample import SAMPLE
 
 ARGUMENT, FILE = 3, 5  # statuses of the header
@@ -252,6 +253,21 @@ def test_weights_that_are_missing(served: tuple[Path, Weighted, Any], tmp_path: 
     assert refused(tmp_path, None) == "found no weights, expected arrays of them"
     with pytest.raises(shlo_disc.ShloDiscError, match="found weights='none', expected 'file' or 'given'"):
         bound.build(tmp_path, weights="none")
+
+
+def test_the_page_maps_a_file(served: tuple[Path, Weighted, Any], tmp_path: Path) -> None:
+    folder, _, bound = served
+    body = (ROOT / "docs" / "how-to" / "c.md").read_text().split("```c\n")[2].partition("```")[0]
+    start = '#include <stdio.h>\n#include "model.h"\nint main(void) {\n'
+    (tmp_path / "main.c").write_text(f'{start}{body}puts("fine");\nmodel_destroy(it);\nreturn 0;\n}}\n')
+    (tmp_path / "package").symlink_to(folder)
+    compile_c("gcc", *STRICT, "main.c", f"-I{folder}", f"-L{folder}", "-lmodel", "-o", "main", folder=tmp_path)
+    assert output("./main", folder=tmp_path, LD_LIBRARY_PATH=str(folder)) == "fine\n"
+    bound.build(tmp_path / "given", target="native", weights="given")
+    example = ("example.c", "-I.", "-L.", "-lmodel", "-lm", "-lpthread", "-o", "example")
+    compile_c("gcc", *STRICT, *example, folder=tmp_path / "given")
+    found = output("./example", "2", "16", folder=tmp_path / "given", LD_LIBRARY_PATH=".")
+    assert found.startswith("result 0 (2, 16): ")
 
 
 def test_sizes_in_weights_are_those_of_the_library(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from jax import lax
 
 import shlo_disc
 from shlo_disc.c_package.build import package_files
+from shlo_disc.c_package.weights import WeightSource
 from shlo_disc.ir.dtypes import DType, numpy_dtype
 from shlo_disc.runtime.building import elf
 from shlo_disc.runtime.cpu.build import build
@@ -85,6 +86,27 @@ def test_programs_on_arm(name: str, tmp_path: Path) -> None:
         one, two = (answer[number].results for answer in answers)
         assert [x.tobytes() for x in one] == [x.tobytes() for x in two], "the number of threads changes no bits"
         check(one, run.executable(call), f"{name}, {[x.shape for x in call]}", 1.0, 1.0)
+
+
+@pytest.mark.slow
+def test_bound_programs_on_arm(tmp_path: Path) -> None:
+    """With weights that the caller gives, and with a file of those that are not kept packed for this CPU."""
+    rng = np.random.default_rng(9)
+    sources: dict[WeightSource, int] = {"given": 48, "file": 5}  # operands of so few columns are not packed
+    for name, width in sources.items():
+        weights = [rng.standard_normal(shape).astype(np.float32) for shape in ((16, width), (width,))]
+        run = shlo_disc.compile(
+            lambda w, b, x: jnp.tanh(x @ w + b), shapes=f"f32[16, {width}], f32[{width}], f32[n, 16]", device="cpu",
+            options=OPTIMIZED,
+        )  # fmt: skip
+        bound, folder = run.bind(*weights), tmp_path / name
+        bound.build(folder, target="aarch64", weights=name)
+        made = linked_for_arm(run.executable.artifact, folder)
+        calls = [[rng.standard_normal((n, 16)).astype(np.float32)] for n in SIZES[1:]]
+        given = weights if name == "given" else folder / "model.weights"
+        for answer, call in zip(made.calls(calls, threads=2, weights=given), calls, strict=True):
+            assert (answer.status, answer.message) == (OK, "")
+            check(answer.results, bound.executable(call), f"{name}, {call[0].shape}", 1.0, 1.0)
 
 
 @pytest.mark.slow

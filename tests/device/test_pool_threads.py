@@ -48,8 +48,8 @@ void copy(const ShloRuntime*, void* const* buffers, const int64_t*, int64_t begi
   for (int64_t i = begin; i < end; i++) y[i] = x[i];
 }
 
-// z += y by rows as above, through memory for three of them for each of at most `most` threads; for all of them if there
-// are no units. False if other threads took part.
+// z += y by rows as above, through memory for three of them for each of at most `most` threads; for all of them if
+// there are no units. False if other threads took part.
 bool chain_held(const ShloRuntime* pool, int64_t* y, int64_t* z, int64_t units, int64_t most) {
   int64_t room[kExtent] = {};
   void* const first[] = {y, room};
