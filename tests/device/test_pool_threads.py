@@ -19,7 +19,31 @@ _HARNESS = r"""
 namespace {
 
 constexpr int64_t kExtent = 64, kRounds = 400;
-ShloRuntime* pools[2];
+ShloRuntime* pools[3];
+
+struct Number {
+  ShloBody body;
+  void* data;
+  int number;
+};
+
+void* run_number(void* given) {
+  const Number* const it = static_cast<const Number*>(given);
+  it->body(it->data, it->number);
+  return nullptr;
+}
+
+// The threads of a caller: a new one for each number but the first, which may finish after the others have begun.
+void on_new_threads(void*, int count, ShloBody body, void* data) {
+  pthread_t threads[8];
+  Number numbers[8];
+  for (int k = 1; k < count; k++) {
+    numbers[k] = {body, data, k};
+    pthread_create(&threads[k], nullptr, run_number, &numbers[k]);
+  }
+  body(data, 0);
+  for (int k = 1; k < count; k++) pthread_join(threads[k], nullptr);
+}
 
 // y[i] += x[i], with no atomics: a race if two threads get the same index, or begin before the last loop is done.
 void add(const ShloRuntime*, void* const* buffers, const int64_t*, int64_t begin, int64_t end, void*) {
@@ -68,7 +92,7 @@ void* call(void* failed) {
   int64_t w[kExtent] = {};
   for (int64_t i = 0; i < kExtent; i++) one[i] = 1;
   for (int64_t round = 0; round < kRounds; round++) {
-    const ShloRuntime* pool = pools[round % 2];
+    const ShloRuntime* pool = pools[round % 7 == 6 ? 2 : round % 2];
     void* const first[] = {one, y};
     void* const second[] = {y, z};
     shlo_launch(pool, add, first, nullptr, kExtent, 1 + round % 9, 64);
@@ -91,6 +115,8 @@ int main() {
   int64_t failed = 0;
   pools[0] = shlo_runtime_create(4);
   pools[1] = shlo_runtime_create(6);
+  pools[2] = shlo_runtime_create(5);
+  shlo_runtime_share_with(pools[2], on_new_threads, nullptr);
   for (int callers_at_once = 1; callers_at_once <= 3; callers_at_once++) {
     pthread_t threads[3];
     for (int i = 0; i < callers_at_once; i++) pthread_create(&threads[i], nullptr, call, &failed);
