@@ -39,6 +39,14 @@ def test_a_size_that_stands_several_times_is_written_once() -> None:
     assert found.sizes[1] is found.sizes[4]
 
 
+def test_operands_have_lower_numbers_than_their_function() -> None:
+    less = SizeOp("+", ("m", -1))
+    twice = SizeOp("*", (less, 2))
+    value = Sized((twice, less, twice))
+    assert encode(Sized, value)[8:] == b'[[["*",["+","m",-1],2],[0],[1]]]'
+    assert decode(Sized, encode(Sized, value)) == value
+
+
 @pytest.mark.parametrize(
     "sizes",
     [
