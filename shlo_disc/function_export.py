@@ -16,6 +16,7 @@ from shlo_disc.records import record
 from shlo_disc.targets import default_target, target_named
 
 _TYPE = re.compile(r"\s*(?P<dtype>[A-Za-z_]\w*)\s*\[(?P<shape>[^\[\]]*)\]\s*")
+_BOOL = "i1"  # StableHLO's name
 _SHORT = {"f": "float", "i": "int", "u": "uint", "c": "complex", "bf": "bfloat"}
 
 
@@ -121,11 +122,9 @@ def _read_types(text: str, place: str) -> list[_ArrayType]:
 
 def _dtype(name: str, span: Span) -> Any:
     short = re.fullmatch(r"([a-z]+?)(\d+\w*)", name)
-    long = name
-    if short is not None and short[1] in _SHORT:
-        long = _SHORT[short[1]] + short[2]
+    long = name if short is None or short[1] not in _SHORT else _SHORT[short[1]] + short[2]
     try:
-        return jax_module("jax.numpy").dtype(long)
+        return jax_module("jax.numpy").dtype("bool" if name == _BOOL else long)
     except TypeError as error:
         raise ParseError(
             f"found the type '{name}', expected one such as f32, bf16, i32, u8, bool or c64", span

@@ -56,6 +56,11 @@ def test_types_have_their_short_names(dtype: str) -> None:
         assert run(x).dtype == x.dtype
 
 
+def test_the_type_of_one_bit_is_bool() -> None:
+    run = shlo_disc.compile(lambda mask, x: jnp.where(mask, x, 0), shapes="i1[b], f32[b]", device="cpu")
+    np.testing.assert_array_equal(run(np.array([True, False]), np.ones(2, np.float32)), [1, 0])
+
+
 @given(a=st.integers(1, 9), c=st.integers(0, 9), n=st.integers(0, 12))
 @settings(max_examples=10, deadline=None)
 def test_sums_and_products_of_sizes(a: int, c: int, n: int) -> None:

@@ -56,6 +56,18 @@ def test_a_users_exception_is_raised_unchanged() -> None:
         jit(lambda x, y: x + y)(X, X[:, :2])
 
 
+def test_a_function_without_a_derivative_in_forward_mode_raises_jaxs_error() -> None:
+    @jax.custom_vjp
+    def doubled(x: Any) -> Any:
+        return 2 * x
+
+    doubled.defvjp(lambda x: (2 * x, None), lambda _, t: (2 * t,))
+    run = jit(lambda x: doubled(x) + 1)
+    same(jax.grad(lambda x: run(x).sum())(X), 2 * np.ones_like(X))
+    with pytest.raises(TypeError, match=r"can't apply forward-mode autodiff \(jvp\) to a custom_vjp function"):
+        jax.jvp(run, (X,), (X,))
+
+
 @pytest.mark.parametrize("x", [X, np.float32(2)], ids=["any size", "no sizes"])
 def test_what_jax_cannot_transpose_raises_its_error(x: Any) -> None:
     def function(x: Any) -> Any:
