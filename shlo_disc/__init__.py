@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `_HOMES` says th
     from shlo_disc.loading import load
     from shlo_disc.options import CompileOptions
     from shlo_disc.parse.parser import parse_module as parse
+    from shlo_disc.profiling.profile import Profile
     from shlo_disc.rewriting import Build, remove_unused, rewrite
     from shlo_disc.schedules.tables import Schedules
     from shlo_disc.tuning import tune
@@ -50,6 +51,7 @@ __all__ = [
     "Module",
     "Op",
     "ParseError",
+    "Profile",
     "RuntimeShapeError",
     "Schedules",
     "ShapeError",
@@ -84,6 +86,7 @@ _HOMES = {
     "Module": ("shlo_disc.ir.core", "Module"),
     "Op": ("shlo_disc.ir.core", "Op"),
     "ParseError": ("shlo_disc.diagnostics", "ParseError"),
+    "Profile": ("shlo_disc.profiling.profile", "Profile"),
     "RuntimeShapeError": ("shlo_disc.diagnostics", "RuntimeShapeError"),
     "Schedules": ("shlo_disc.schedules.tables", "Schedules"),
     "ShapeError": ("shlo_disc.diagnostics", "ShapeError"),

@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from shlo_disc.artifact import Artifact
 from shlo_disc.call_signature import Signature, SignaturePart
 from shlo_disc.calling import call_program, few, function_for_jax, quick_call, refuse_keywords
 from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
@@ -17,14 +18,15 @@ from shlo_disc.runtime.building.machines import NATIVE
 from shlo_disc.runtime.executable import Stats
 from shlo_disc.runtime.partitions import Runnable
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # few programs need them
+    from shlo_disc.profiling.profile import Profile
     from shlo_disc.program_file.writer import BoundProgram
 
 
 class Bound:
     """A program with bound arguments: called with the others, also from several threads at once."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  only this package makes them
         self,
         executable: Runnable,
         signature: Signature | None,
@@ -32,8 +34,13 @@ class Bound:
         kwargs: dict[str, Any],
         origin: Origin | None = None,
         restored: Runnable | None = None,
+        describe: Callable[[], Artifact] | None = None,
     ) -> None:
-        """`restored`: the program with arguments that an earlier process bound, in the places of `args`, `kwargs`."""
+        """`restored`: the program with arguments that an earlier process bound, in the places of `args`, `kwargs`.
+
+        `describe`: the artifact with its report, if the executable's has none.
+        """
+        self._describe = describe or (lambda: executable.artifact)
         self._program = executable
         self._signature, self._origin, self._keywords = signature, origin, tuple(kwargs)
         self._given: SignaturePart | None = None
@@ -136,6 +143,27 @@ class Bound:
 
         build_package(known_origin(self._origin), Path(directory), name, target, self._described(), weights)
 
+    def profile(self, *args: Any, repeat: int = 10, **kwargs: Any) -> Profile:
+        """Measure where calls with these arguments spend their time: see `Compiled.profile`.
+
+        Args:
+            *args: the arguments that are not bound.
+            repeat: how many calls are measured, after a first one that is not.
+            **kwargs: keyword arguments that are not bound.
+
+        Returns:
+            The profile.
+
+        Raises:
+            RuntimeShapeError: as of a call.
+            ArgumentTypeError: as of a call.
+            ShloDiscError: as of `Compiled.profile`.
+        """
+        from shlo_disc.profiling.measure import ProfiledCall, profile_call  # noqa: PLC0415  few programs need it
+
+        call = ProfiledCall(self, self._executable, self._rest, args, kwargs)
+        return profile_call(call, self._describe(), repeat, cache_dir_of(self._origin))
+
     def _save(self, path: Path | None, targets: Sequence[str] | None = None) -> bytes:
         from shlo_disc.program_file.writer import save  # noqa: PLC0415  few programs need it
 
@@ -206,6 +234,11 @@ def known_origin(origin: Origin | None) -> Origin:
 def machine_of(origin: Origin | None) -> str:
     """The machine that the code of a program is for."""
     return NATIVE if origin is None else origin.machine
+
+
+def cache_dir_of(origin: Origin | None) -> Path | None:
+    """The folder of the cache that a program was compiled with; None for the default one."""
+    return None if origin is None else origin.options.cache_dir
 
 
 def load_function() -> Callable[[bytes], Any]:

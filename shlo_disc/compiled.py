@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shlo_disc.artifact import Artifact
-from shlo_disc.bound import Bound, known_origin, load_function, machine_of
+from shlo_disc.bound import Bound, cache_dir_of, known_origin, load_function, machine_of
 from shlo_disc.call_signature import Signature
 from shlo_disc.calling import call_program, few, function_for_jax, quick_call
 from shlo_disc.diagnostics import ShloDiscError
@@ -19,6 +19,9 @@ from shlo_disc.runtime.executable import Stats
 from shlo_disc.runtime.partitions import Runnable
 from shlo_disc.runtime.peak import largest_size, peak_memory
 from shlo_disc.size_expr import SizeExpr
+
+if TYPE_CHECKING:  # few programs need it
+    from shlo_disc.profiling.profile import Profile
 
 
 class Compiled:
@@ -81,7 +84,33 @@ class Compiled:
             RuntimeShapeError: sizes of the arrays break a constraint.
             ArgumentTypeError: a dtype or a rank is not the program's.
         """
-        return Bound(self._executable, self._signature, args, kwargs, self._origin)
+        return Bound(self._executable, self._signature, args, kwargs, self._origin, None, self._describe)
+
+    def profile(self, *args: Any, repeat: int = 10, **kwargs: Any) -> Profile:
+        """Measure where calls with these arguments spend their time, step by step.
+
+        The kernels and the host program are those of every call, and nothing is compiled; ordinary calls run no slower,
+        as they do not look at a clock. See docs/how-to/profile.md.
+
+        Args:
+            *args: as of a call. Arguments that a call may overwrite are copied for each.
+            repeat: how many calls are measured, after a first one that is not.
+            **kwargs: as of a call.
+
+        Returns:
+            The times of each step, its bytes and operations, and the limits of this machine, which are measured at the
+            first use (half a second) and kept in the cache.
+
+        Raises:
+            RuntimeShapeError: as of a call.
+            ArgumentTypeError: as of a call.
+            ShloDiscError: `repeat` is less than 1; a call runs more than a million steps; or the file that the program
+                was loaded from brings a runtime of an earlier version.
+        """
+        from shlo_disc.profiling.measure import ProfiledCall, profile_call  # noqa: PLC0415  few programs need it
+
+        call = ProfiledCall(self, self._executable, self._signature, args, kwargs)
+        return profile_call(call, self._describe(), repeat, cache_dir_of(self._origin))
 
     def as_jax(self) -> Callable[..., Any]:
         """The program as a function to call inside of `jax.jit`, `jax.lax.scan` and others, on its device.

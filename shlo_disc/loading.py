@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -110,7 +111,7 @@ class _ProgramFile:
             runnable, describe = origin.built(machine), None
         if self.manifest.bound is None:
             return Compiled(runnable, self.manifest.signature, origin, describe)
-        return self._bound(runnable, self.manifest.bound, origin, trusts=trusts)
+        return self._bound(runnable, self.manifest.bound, origin, describe, trusts=trusts)
 
     def _trusted(self, entry: CodeEntry) -> Runnable:
         try:
@@ -159,7 +160,15 @@ class _ProgramFile:
         parts = [PartCode(bytes(read(kernels)), bytes(read(host))) for kernels, host in pairs]
         return MachineCode(parts, bytes(read(entry.runtime)))
 
-    def _bound(self, runnable: Runnable, entry: BoundEntry, origin: _FileOrigin, *, trusts: bool) -> Bound:
+    def _bound(
+        self,
+        runnable: Runnable,
+        entry: BoundEntry,
+        origin: _FileOrigin,
+        describe: Callable[[], Artifact] | None,
+        *,
+        trusts: bool,
+    ) -> Bound:
         signature = self.manifest.signature
         try:
             saved = self._saved(entry, runnable.artifact)
@@ -173,7 +182,7 @@ class _ProgramFile:
                     f"{self.archive.name}: found weights that are packed by other code than is compiled here\n"
                     "  help: save the program without them, and bind them when it is loaded"
                 )
-            return Bound(runnable, signature, *places, origin, restored)
+            return Bound(runnable, signature, *places, origin, restored, describe)
         except (ValueError, KeyError, IndexError, ArgumentTypeError) as error:
             raise self.archive.damaged(f"{entry.member}: {error}") from error
 

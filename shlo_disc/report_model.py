@@ -84,7 +84,8 @@ class GroupText:
 
     `rows` is its row space, if it has one; `roots` are the tensors that it stores. `body` counts the bodies of the
     program: 0 is the main one, another is inside of the group `parent`. `reads` and `writes` are slots. The bytes that
-    it moves and its work (in additions) are formulas of the sizes; a loop or branch costs what is inside of it.
+    it moves and its floating-point operations (see `kernels/flops.py`) are formulas of the sizes; a loop or branch
+    costs what is inside of it.
     """
 
     kind: str
@@ -97,7 +98,7 @@ class GroupText:
     writes: tuple[int, ...]
     bytes_read: SizeExpr
     bytes_written: SizeExpr
-    work: SizeExpr
+    flops: SizeExpr
     decisions: tuple[DecisionText, ...]
 
 

@@ -1,4 +1,4 @@
-"""The cost of a group as formulas of sizes: the bytes that it moves, and the work of its elements."""
+"""The cost of a group as formulas of sizes: the bytes that it moves, and its floating-point operations."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from shlo_disc.analysis.access import is_free
 from shlo_disc.analysis.formula import Producers
 from shlo_disc.dynamic_ops.program import Shape, Tensor
 from shlo_disc.expr.dim import Dim, const, product
+from shlo_disc.kernels.flops import flops
 from shlo_disc.kernels.groups import Group
-from shlo_disc.kernels.op_cost import element_cost
-from shlo_disc.kernels.op_graph import group_inputs, space_of
+from shlo_disc.kernels.op_graph import group_inputs
 from shlo_disc.records import record
 
 
 @record
 class Traffic:
-    """Bytes read from and written to memory by one run of a group, and its work in additions."""
+    """Bytes read from and written to memory by one run of a group, and its floating-point operations."""
 
     reads: Dim
     writes: Dim
-    work: Dim
+    flops: Dim
 
     @property
     def moved(self) -> Dim:
@@ -54,14 +54,10 @@ def traffic(group: Group, producers: Producers) -> Traffic:
     A gather or a slice may read less of a tensor than all of it: then the bytes read are an upper bound.
     """
     read = buffers_read(group, producers)
-    costs = dict[Shape, int]()
+    operations = const(0)
     for op in group.ops:
-        space = space_of(op, 0)
-        costs[space] = costs.get(space, 0) + round(element_cost(op))
-    work = const(0)
-    for space, cost in costs.items():
-        work += elements(space) * cost
-    return Traffic(total(read), total(group.roots), work)
+        operations += flops(op)
+    return Traffic(total(read), total(group.roots), operations)
 
 
 def buffers_read(group: Group, producers: Producers) -> list[Tensor]:

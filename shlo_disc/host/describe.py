@@ -101,7 +101,7 @@ class _Groups:
         return self._origins.get(span, "")
 
     def bytes(self, count: Dim) -> SizeExpr:
-        """A number of bytes, or of additions, as a formula of the user's sizes."""
+        """A number of bytes, or of operations, as a formula of the user's sizes."""
         return self._facts.readable(count).size_expr()
 
     def buffers(self, host: HostProgram) -> Iterator[BufferText]:
@@ -160,7 +160,7 @@ class _Groups:
             writes=writes,
             bytes_read=self.bytes(cost.reads),
             bytes_written=self.bytes(cost.writes),
-            work=self.bytes(cost.work),
+            flops=self.bytes(cost.flops),
             decisions=decisions,
         )
 

@@ -17,6 +17,7 @@ from shlo_disc.runtime.entry import NativeProgram
 from shlo_disc.runtime.library import LoadedProgram, Pointers, Runtime, pointers, words
 from shlo_disc.runtime.memory import aligned
 from shlo_disc.runtime.peak import symbols_at
+from shlo_disc.runtime.selection import Option, SelectionTrace
 from shlo_disc.runtime.steps import leaves
 from shlo_disc.schedules.candidates import Candidate
 from shlo_disc.schedules.model import Shape, cost, occupancy, seconds, waste
@@ -115,19 +116,34 @@ def explain_dispatch(artifact: Artifact, program: LoadedProgram, runtime: Runtim
 
 
 def _product(selection: Selection, symbols: Mapping[str, int]) -> Iterator[str]:
-    shape, chosen = shape_of(selection, symbols), candidate_of(selection, symbols)
-    batch = f"{shape.batch} times " if selection.batch != 1 else ""
-    yield f"{selection.product}: {batch}{shape.m} x {shape.n} x {shape.k}"
-    if chosen is None:
-        yield f"  {selection.how}"
+    found = selection_trace(selection, symbols)
+    m, n, k, count = found.sizes
+    batch = f"{count} times " if selection.batch != 1 else ""
+    yield f"{found.what}: {batch}{m} x {n} x {k}"
+    if found.predicted is None:
+        yield f"  {found.why}"
         return
-    rates = selection.rates[selection.candidates.index(chosen)]
-    predicted = seconds(cost(chosen, rates, shape, selection.threads))
-    busy = occupancy(chosen, shape, selection.threads)
-    yield f"  {chosen.name}, one of {len(selection.candidates)} that some sizes take, {selection.how}"
+    yield f"  {found.chosen}, one of {len(found.options)} that some sizes take, {found.why}"
     yield (
-        f"  padding {waste(chosen, shape):.1%}, occupancy {busy:.0%} of {selection.threads} threads,"
-        f" predicted {_duration(predicted)}"
+        f"  padding {found.padding:.1%}, occupancy {found.occupancy:.0%} of {selection.threads} threads,"
+        f" predicted {_duration(found.predicted)}"
+    )
+
+
+def selection_trace(selection: Selection, symbols: Mapping[str, int]) -> SelectionTrace:
+    """How a product is computed in one call, and what was predicted of each candidate."""
+    shape, chosen = shape_of(selection, symbols), candidate_of(selection, symbols)
+    sizes = (shape.m, shape.n, shape.k, shape.batch)
+    if chosen is None:
+        return SelectionTrace(selection.product, sizes, "", selection.how, "s", None, None, None, ())
+    options = [
+        Option(one.name, seconds(cost(one, rates, shape, selection.threads)))
+        for one, rates in zip(selection.candidates, selection.rates, strict=True)
+    ]
+    predicted = options[selection.candidates.index(chosen)].predicted
+    padding, busy = waste(chosen, shape), occupancy(chosen, shape, selection.threads)
+    return SelectionTrace(
+        selection.product, sizes, chosen.name, selection.how, "s", predicted, padding, busy, tuple(options)
     )
 
 

@@ -86,13 +86,21 @@ class HostDriver:
 
     kind: Literal["c", "vm"] = "c"
 
-    def __init__(self, artifact: Artifact, program: LoadedProgram, runtime: Runtime, code: HostCode) -> None:
+    def __init__(
+        self,
+        artifact: Artifact,
+        program: LoadedProgram,
+        runtime: Runtime,
+        code: HostCode,
+        constants: Constants | None = None,
+    ) -> None:
+        """`constants`: those of another driver of the program, if there is one."""
         self._artifact = artifact
         self._loaded = LoadedHostCode(code, program)
         self._address = ctypes.c_void_p(self._loaded.address)
         self._plan, self._run = runtime.plan_call, runtime.run_call
         self._runtime = ctypes.c_void_p(runtime.address)
-        self.constants = Constants(Packer(artifact, program, runtime))
+        self.constants = constants or Constants(Packer(artifact, program, runtime))
         self._host_calls = calls_on_host(artifact, runtime)
         is_steady = self._host_calls is None and not has_control_flow(artifact.steps)
         kept = (self.constants, self._loaded)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from numpy.typing import NDArray
 
@@ -14,6 +14,11 @@ from shlo_disc.runtime.dispatch import Log
 from shlo_disc.runtime.entry import Entry
 from shlo_disc.runtime.steps import Observer
 from shlo_disc.runtime.xla.platform import XlaProgram
+
+if TYPE_CHECKING:  # few programs are profiled
+    from shlo_disc.runtime.building.cache import Cache
+    from shlo_disc.runtime.machine_rates import Processor
+    from shlo_disc.runtime.step_times import Note
 
 
 @record
@@ -61,6 +66,21 @@ class Executable(Protocol):
 
     def trace(self, arrays: Sequence[Any], observe: Observer) -> tuple[Any, ...]:
         """Run on the VM; `observe` gets each step after it ran, and all buffers as arrays."""
+        ...
+
+    def timed(self, note: Note) -> Executable:
+        """The same program, to be called by one thread at a time, that notes the times of the steps of each call.
+
+        Raises `ShloDiscError` if it was loaded with a runtime that cannot.
+        """
+        ...
+
+    def processor(self, cache: Cache) -> Processor:
+        """What it runs on; limits that are not in the cache yet are measured."""
+        ...
+
+    def wait(self) -> None:
+        """Wait until everything is computed that this thread has called programs for."""
         ...
 
     def bind(self, given: Mapping[int, Any]) -> Executable:

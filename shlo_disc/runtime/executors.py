@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shlo_disc.runtime.executable import Executable
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.steps import Observer
+
+if TYPE_CHECKING:  # few programs are profiled
+    from shlo_disc.runtime.step_times import Note
 
 
 class Executor:
@@ -34,6 +37,20 @@ class TracingExecutor(Executor):
     def run(self, part: Executable, inputs: Sequence[Any]) -> tuple[Any, ...]:
         """The results of one program."""
         return part.trace(inputs, self._observe)
+
+
+class TimingExecutor(Executor):
+    """Runs programs, and notes the times of their steps."""
+
+    def __init__(self, note: Note) -> None:
+        self._note = note
+        self._timed = dict[Executable, Executable]()
+
+    def run(self, part: Executable, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        """The results of one program."""
+        if part not in self._timed:
+            self._timed[part] = part.timed(self._note)
+        return self._timed[part](inputs)
 
 
 class MeasuringExecutor(Executor):

@@ -85,6 +85,7 @@ class Runtime:
     region: Native
     plan_call: Native
     run_call: Native
+    run_timed: Native | None  # None in libraries of earlier versions, which program files may hold
 
 
 @record
@@ -201,6 +202,7 @@ def open_runtime(path: Callable[[], Path | str], threads: int) -> Runtime:
                 library.shlo_region,
                 _returning_int64(library.shlo_plan_call),
                 _returning_int64(library.shlo_run_call),
+                _returning_int64(library.shlo_run_timed) if hasattr(library, "shlo_run_timed") else None,
             )
         return _runtimes[threads]
 

@@ -5,19 +5,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from typing import Any, NamedTuple, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, assert_never
 
-from shlo_disc.artifact import Artifact, Branches, Callee, Loop
+from shlo_disc.artifact import Argument, Artifact, Branches, Callee, Loop
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.runtime.arguments import check_count, check_sizes
 from shlo_disc.runtime.binding import BoundMemory, PackedArray, Span, bound_memory, span_of
 from shlo_disc.runtime.control import BranchRunner, Inner, LoopRunner, PartRunner, Single
 from shlo_disc.runtime.dispatch import Log
 from shlo_disc.runtime.executable import Executable, Stats
-from shlo_disc.runtime.executors import Executor, MeasuringExecutor, TracingExecutor
+from shlo_disc.runtime.executors import Executor, MeasuringExecutor, TimingExecutor, TracingExecutor
 from shlo_disc.runtime.interop import jax_types
 from shlo_disc.runtime.steps import Observer
 from shlo_disc.runtime.xla.platform import XlaProgram
+
+if TYPE_CHECKING:  # few programs are profiled
+    from shlo_disc.runtime.building.cache import Cache
+    from shlo_disc.runtime.machine_rates import Processor
+    from shlo_disc.runtime.step_times import Note
 
 Runner: TypeAlias = PartRunner | LoopRunner | BranchRunner
 
@@ -66,9 +71,11 @@ class PartitionedExecutable:
         """Run the program on `arrays`, in the order of `artifact.arguments`; see the executables of the partitions."""
         return self.execute(arrays, Executor(), is_inner=False)
 
-    def mirror(self, arrays: Sequence[Any]) -> tuple[object, ...]:
-        """Run, and return arrays of the library that the arguments came from."""
-        return self.parts[0].mirror(arrays, self, of_jax=self.held.of_jax)
+    def mirror(
+        self, arrays: Sequence[Any], run: Callable[[Sequence[Any]], tuple[Any, ...]] | None = None
+    ) -> tuple[object, ...]:
+        """Run this, or `run`, and return arrays of the library that the arguments came from."""
+        return self.parts[0].mirror(arrays, run or self, of_jax=self.held.of_jax)
 
     def bind(self, given: Mapping[int, Any]) -> PartitionedExecutable:
         """The same program with some arguments bound, by number: in every part that takes them. Nothing is compiled."""
@@ -133,6 +140,23 @@ class PartitionedExecutable:
     def trace(self, arrays: Sequence[Any], observe: Observer) -> tuple[Any, ...]:
         """Run on the VM; `observe` gets each step of each partition after it ran, and the buffers of that partition."""
         return self.execute(arrays, TracingExecutor(observe), is_inner=False)
+
+    def timed(self, note: Note) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+        """A function that runs the program, and notes the times of the steps of each partition."""
+        executor = TimingExecutor(note)
+        return lambda arrays: self.execute(arrays, executor, is_inner=False)
+
+    def processor(self, cache: Cache) -> Processor:
+        """What it runs on."""
+        return self.parts[0].processor(cache)
+
+    def wait(self) -> None:
+        """Wait until everything is computed that this thread has called programs for."""
+        self.parts[0].wait()
+
+    def copied(self, argument: Argument, value: Any) -> Any:
+        """A copy of a caller's array, converted to what this program takes."""
+        return self.parts[0].copied(argument, value)
 
     def arena_bytes(self, arrays: Sequence[Any]) -> int:
         """Bytes of temporaries that a call with these arrays needs, measured in such a call."""

@@ -147,21 +147,28 @@ def walk(steps: Sequence[Step], buffers: Buffers, execute: Execute, observe: Obs
             observe(step, buffers)
 
 
-def leaves(steps: Iterable[Step]) -> Iterator[Launch | Choice | HostCall | Copy]:
-    """All launches, choices, calls and copies, also in groups, loops and branches, in the order of the text."""
+def executed(steps: Iterable[Step]) -> Iterator[Leaf]:
+    """All steps that are executed, not walked, also in loops and branches, in the order of the text."""
     for step in steps:
         match step:
-            case Launch() | Choice() | HostCall() | Copy():
+            case Launch() | LaunchGroup() | Choice() | HostCall() | Copy():
                 yield step
-            case LaunchGroup():
-                yield from step.launches
             case While(condition, _, body):
-                yield from leaves((*condition, *body))
+                yield from executed((*condition, *body))
             case Case(_, _, branches):
                 for branch in branches:
-                    yield from leaves(branch)
+                    yield from executed(branch)
             case _:
                 assert_never(step)
+
+
+def leaves(steps: Iterable[Step]) -> Iterator[Launch | Choice | HostCall | Copy]:
+    """The same, with the launches of a group one after the other in its place."""
+    for step in executed(steps):
+        if isinstance(step, LaunchGroup):
+            yield from step.launches
+        else:
+            yield step
 
 
 def has_control_flow(steps: Sequence[Step]) -> bool:

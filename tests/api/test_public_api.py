@@ -19,6 +19,7 @@ PUBLIC = (
     "Module",
     "Op",
     "ParseError",
+    "Profile",
     "RuntimeShapeError",
     "Schedules",
     "ShapeError",
@@ -62,5 +63,6 @@ def test_a_compiled_program_offers_this() -> None:
     public = {name for name in vars(shlo_disc.Compiled) if not name.startswith("_")}
     assert public == {
         "as_jax", "bind", "build", "executable", "explain", "explain_dispatch", "facts", "host_source",
-        "kernels_source", "machine", "max_size", "peak_formula", "peak_memory", "report", "save", "selections", "stats",
+        "kernels_source", "machine", "max_size", "peak_formula", "peak_memory", "profile",
+        "report", "save", "selections", "stats",
     }  # fmt: skip

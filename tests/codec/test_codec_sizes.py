@@ -76,4 +76,4 @@ def test_what_costs_more_than_64_bits_compiles() -> None:
       return %0, %1 : {x}, {y}
     }}"""
     artifact = shlo_disc.compile(text, options=FAST).executable.artifact
-    assert max(evaluate(group.work, {"s0": 1}) for group in artifact.report.groups) > 2**63
+    assert max(evaluate(group.flops, {"s0": 1}) for group in artifact.report.groups) > 2**63

@@ -157,7 +157,7 @@ def values_in_python(artifact: Artifact, raw: Mapping[str, int]) -> tuple[Mappin
     symbols = Symbols(artifact, tuple(raw[name] for name in artifact.symbols[: len(artifact.raw)]))
     sizes = {artifact.arena_bytes, *artifact.definitions}
     sizes |= {one for buffer in artifact.buffers for one in (buffer.size, buffer.offset, *buffer.shape)}
-    sizes |= {x for group in artifact.report.groups for x in (group.bytes_read, group.bytes_written, group.work)}
+    sizes |= {x for group in artifact.report.groups for x in (group.bytes_read, group.bytes_written, group.flops)}
     sizes |= {one for check in artifact.checks for one in (check.lhs, check.rhs, *check.values)}
     return {name: symbols[name] for name in artifact.symbols}, sorted(sizes, key=str)
 

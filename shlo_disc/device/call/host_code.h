@@ -132,7 +132,15 @@ inline int64_t read_index(const void* at, int32_t width) {
   }
 }
 
-// What instructions point to while they run.
+// Notes no times of steps. `StepClock` of call/step_times.h does.
+struct NoClock {
+  void begin(const int32_t*) const {}
+  void end() const {}
+};
+
+// What instructions point to while they run. Each `Clock` has functions of its own: compilers inline them as if there
+// were no other.
+template <class Clock>
 struct Frame {
   const ShloRuntime* runtime;
   const ShloHostCode* code;
@@ -257,11 +265,15 @@ int64_t shlo_plan_call(const ShloHostCode* code, const int64_t* raw, int64_t* ke
   return 0;
 }
 
-// Runs a program. `registers`: those that `shlo_plan_call` kept. `host_call` and its `session`: of programs that call Python.
-int64_t shlo_run_call(const ShloHostCode* code, const ShloRuntime* runtime, void* const* arguments,
-                      void* const* results, void* const* constants, const int64_t* registers, char* arena,
-                      ShloHostCall host_call, void* session) {
-  using namespace host_code;
+}  // extern "C"
+
+namespace host_code {
+
+// Runs a program, inlined into its callers: what `clock` does before and after each step is theirs to say.
+template <class Clock>
+inline __attribute__((always_inline)) int64_t run_steps(
+    const ShloHostCode* code, const ShloRuntime* runtime, void* const* arguments, void* const* results,
+    void* const* constants, const int64_t* registers, char* arena, ShloHostCall host_call, void* session, Clock clock) {
   if (code->reserve >= 0 && !runtime->reserve(runtime, registers[code->reserve])) return SHLO_NO_MEMORY;
   Room room;
   const size_t count = static_cast<size_t>(code->slot_words / 5), buffers = static_cast<size_t>(code->most_buffers) + 1;
@@ -270,7 +282,7 @@ int64_t shlo_run_call(const ShloHostCode* code, const ShloRuntime* runtime, void
   char* memory = static_cast<char*>(SHLO_ROOM(
       room, static_cast<int64_t>((count + buffers + dims) * 8 + members * sizeof(ShloMember) + held * sizeof(ShloHeld))));
   if (memory == nullptr) return SHLO_NO_MEMORY;
-  Frame frame;
+  Frame<Clock> frame;
   frame.runtime = runtime, frame.code = code, frame.registers = registers;
   frame.slots = reinterpret_cast<char**>(memory);
   frame.buffers = reinterpret_cast<void**>(memory + count * 8);
@@ -281,17 +293,29 @@ int64_t shlo_run_call(const ShloHostCode* code, const ShloRuntime* runtime, void
   char* const* const slots = frame.slots;
   for (const int32_t* at = code->steps;;) {
     switch (*at++) {
-      case kLaunch: at = frame.launch(at); break;
-      case kGroup: at = frame.group(at); break;
+      case kLaunch:
+        clock.begin(at);
+        at = frame.launch(at);
+        clock.end();
+        break;
+      case kGroup:
+        clock.begin(at);
+        at = frame.group(at);
+        clock.end();
+        break;
       case kCopy:
+        clock.begin(at);
         memcpy(slots[at[1]], slots[at[0]], static_cast<size_t>(registers[at[2]]));
+        clock.end();
         at += 3;
         break;
       case kHostCall: {
+        clock.begin(at);
         const int64_t number = *at++;
         frame.read_buffers(at, frame.buffers);
         frame.read_dims(at, frame.dims);
         if (!host_call(session, number, frame.buffers, frame.dims)) return SHLO_RAISED;
+        clock.end();
         break;
       }
       case kJump: at = code->steps + at[0]; break;
@@ -304,6 +328,18 @@ int64_t shlo_run_call(const ShloHostCode* code, const ShloRuntime* runtime, void
       default: return SHLO_DONE;
     }
   }
+}
+
+}  // namespace host_code
+
+extern "C" {
+
+// Runs a program. `registers`: those that `shlo_plan_call` kept. `host_call` and its `session`: of programs that call Python.
+int64_t shlo_run_call(const ShloHostCode* code, const ShloRuntime* runtime, void* const* arguments,
+                      void* const* results, void* const* constants, const int64_t* registers, char* arena,
+                      ShloHostCall host_call, void* session) {
+  return host_code::run_steps(code, runtime, arguments, results, constants, registers, arena, host_call, session,
+                              host_code::NoClock());
 }
 
 }  // extern "C"

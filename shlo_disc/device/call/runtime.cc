@@ -1,7 +1,9 @@
 // The thread pool that runs kernels, and whole calls of programs. Built once, loaded once.
 #include "call/host_code.h"
 #include "call/interpreter.h"
+#include "call/limits.h"
 #include "call/pool.h"
+#include "call/step_times.h"
 
 extern "C" {
 

@@ -49,7 +49,7 @@ function byId(id) {
   return /** @type {HTMLElement} */ (document.getElementById(id));
 }
 
-const NUMERIC = new Set(["Bytes", "Bytes moved", "Work", "Offset", "Step", "Steps"]);
+const NUMERIC = new Set(["Bytes", "Bytes moved", "FLOPs", "Offset", "Step", "Steps"]);
 
 /** @param {string[]} titles */
 function tableHead(titles) {

@@ -41,7 +41,7 @@ function groupLink(number, text) {
 function trafficTable(group, env) {
   const rows = /** @type {[string, SizeExpr, (n: number) => string][]} */ ([
     ["Bytes read", group.bytes_read, bytesText], ["Bytes written", group.bytes_written, bytesText],
-    ["FLOPs, estimated", group.work, countText],
+    ["FLOPs, estimated", group.flops, countText],
   ]);
   return h("table", { class: "numbers" }, h("tbody", null, rows.map(([name, formula, show]) =>
     h("tr", null, h("th", { scope: "row" }, name), h("td", { class: "value" }, measured(formula, env, show)),

@@ -128,10 +128,10 @@ function overviewPanel() {
   return h("article", { class: "details" },
     h("h2", null, "Where the bytes go"),
     h("p", { class: "lead" }, "Groups by the bytes that they move at these sizes. Choose one for its operations, reasons and kernel."),
-    h("table", { class: "list" }, tableHead(["Group", "Kind", "Bytes moved", "Work"]),
+    h("table", { class: "list" }, tableHead(["Group", "Kind", "Bytes moved", "FLOPs"]),
       h("tbody", null, sorted.slice(0, 60).map((/** @type {number} */ k) => h("tr", null,
         h("th", { scope: "row" }, groupLink(k)), h("td", null, DATA.groups[k].kind),
-        h("td", { class: "value" }, env ? bytesText(movedBy(k, env)) : "–"), h("td", { class: "value" }, measured(DATA.groups[k].work, env, countText)))))),
+        h("td", { class: "value" }, env ? bytesText(movedBy(k, env)) : "–"), h("td", { class: "value" }, measured(DATA.groups[k].flops, env, countText)))))),
     sorted.length > 60 && h("p", { class: "quiet" }, `and ${sorted.length - 60} more`));
 }
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from ctypes import py_object
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -44,6 +44,11 @@ from shlo_disc.runtime.library import (
 )
 from shlo_disc.runtime.steps import Observer, host_calls
 from shlo_disc.runtime.threads import default_threads
+
+if TYPE_CHECKING:  # few programs are profiled
+    from shlo_disc.runtime.building.cache import Cache
+    from shlo_disc.runtime.machine_rates import Processor
+    from shlo_disc.runtime.step_times import Note
 
 _PLANS_KEPT = 4096
 
@@ -223,6 +228,26 @@ class CpuExecutable:
         traced = CpuExecutable(self.artifact, self.program, self.runtime, vm)
         traced.binding = self.binding
         return traced(arrays)
+
+    def timed(self, note: Note) -> CpuExecutable:
+        """The same program with the same arguments bound, that notes the times of the steps of each call."""
+        from shlo_disc.runtime.cpu.step_times import TimedDriver  # noqa: PLC0415  few programs are profiled
+
+        driver = TimedDriver(self.artifact, self.program, self.runtime, self._driver.constants, note)
+        timed = CpuExecutable(self.artifact, self.program, self.runtime, driver)
+        timed.binding = self.binding
+        return timed
+
+    def processor(self, cache: Cache) -> Processor:
+        """This CPU, and its limits with the threads of the pool."""
+        from shlo_disc.runtime.building.machines import cpu_title  # noqa: PLC0415  few programs are profiled
+        from shlo_disc.runtime.cpu.machine_rates import machine_rates  # noqa: PLC0415
+        from shlo_disc.runtime.machine_rates import Processor  # noqa: PLC0415
+
+        return Processor(cpu_title(), machine_rates(self.runtime, cache))
+
+    def wait(self) -> None:
+        """Do nothing: calls return when their results are there."""
 
     def bind(self, given: Mapping[int, Any]) -> CpuExecutable:
         """The same program with some arguments bound, by number: calls supply only the others. Nothing is compiled.

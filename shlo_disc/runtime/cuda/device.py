@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -165,6 +166,26 @@ class Device(Protocol):
 
         The arrays `like` count as arguments, but are not passed to `run`.
         """
+        ...
+
+    def wait(self) -> None:
+        """Wait until the current stream has completed its queued work."""
+        ...
+
+    def mark(self) -> object:
+        """A point after the work that is queued on the current stream: an event."""
+        ...
+
+    def seconds(self, first: object, last: object) -> float:
+        """The seconds between two marks of one stream; waits for the last one."""
+        ...
+
+    def occupy(self, steps: int) -> None:
+        """Queue work that takes longer than queueing so many steps: these then follow each other without a gap."""
+        ...
+
+    def named(self, name: str) -> AbstractContextManager[object]:
+        """A range of this name for NVIDIA's profilers (NVTX), if the device's library has them."""
         ...
 
     def explain_error(self, code: int) -> str:

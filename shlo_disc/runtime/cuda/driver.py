@@ -157,25 +157,30 @@ class GpuVm:
         functions = Functions(table)
         symbols = dict(zip(self._artifact.symbols, call.symbols, strict=False))
 
-        def one(command: Command, buffers: Buffers) -> None:
-            if code := execute(command, buffers, functions, call.kernels):
-                raise command_failed(_label(command), code, self._explain(code))
-
         def step(step: Leaf, buffers: Buffers) -> None:
-            match step:
-                case HostCall():
-                    assert self._host_calls is not None, "a program with host calls binds them when it is loaded"
-                    self._host_calls.run(step, buffers, call.owner)
-                case Choice(number, variants):
-                    for command in variants[call.choices[number]].commands:
-                        one(command, buffers)
-                case Copy():
-                    one(step, buffers)
-                case Launch() | LaunchGroup():
-                    raise InternalError(f"a launch for CPU threads in a program for a GPU: {step}")
+            self.execute(call, step, buffers, functions)
 
         buffers = Buffers(self._artifact, symbols, call.places, self._fetch)
         walk(self._artifact.steps, buffers, step, self._observe)
+
+    def execute(self, call: GpuCall, step: Leaf, buffers: Buffers, functions: Functions) -> None:
+        """Queue the commands of a step."""
+
+        def one(command: Command) -> None:
+            if code := execute(command, buffers, functions, call.kernels):
+                raise command_failed(_label(command), code, self._explain(code))
+
+        match step:
+            case HostCall():
+                assert self._host_calls is not None, "a program with host calls binds them when it is loaded"
+                self._host_calls.run(step, buffers, call.owner)
+            case Choice(number, variants):
+                for command in variants[call.choices[number]].commands:
+                    one(command)
+            case Copy():
+                one(step)
+            case Launch() | LaunchGroup():
+                raise InternalError(f"a launch for CPU threads in a program for a GPU: {step}")
 
 
 def command_failed(command: str, code: int, why: str) -> InternalError | MemoryError:

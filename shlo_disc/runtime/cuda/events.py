@@ -1,13 +1,16 @@
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 # CuPy has no types here; nothing untyped leaves this module.
-"""CUDA events: arrays of other libraries are held until one completes, and users of results wait for one."""
+"""CUDA events: arrays of other libraries are held until one completes, users of results wait for one; and times."""
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import Any
+
+_FILLED = 1 << 26  # bytes
 
 
 class _ThreadEvents(threading.local):
@@ -60,3 +63,44 @@ class Events:
         with self._lock:
             while self._held and self._held[0][0].done:
                 self._free.append(self._held.popleft()[0])
+
+
+class EventTimes:
+    """Measures the work of the current stream."""
+
+    def __init__(self, cupy: Any) -> None:
+        self.cupy = cupy
+
+    def wait(self) -> None:
+        """Wait until the current stream has completed its queued work."""
+        self.cupy.cuda.get_current_stream().synchronize()
+
+    def mark(self) -> Any:
+        """An event after what is queued on the current stream."""
+        event = self.cupy.cuda.Event()
+        event.record()
+        return event
+
+    def seconds(self, first: Any, last: Any) -> float:
+        """Between two events; waits for the last one."""
+        last.synchronize()
+        return float(self.cupy.cuda.get_elapsed_time(first, last)) * 1e-3
+
+    def occupy(self, steps: int) -> None:
+        """A fill of this much memory takes some 20 us, and its launch less than queueing a step by Python."""
+        memory = self.cupy.cuda.alloc(_FILLED)
+        for _ in range(2 * steps):
+            memory.memset_async(0, _FILLED)
+
+    @contextmanager
+    def named(self, name: str) -> Generator[None]:
+        """A range of NVIDIA's profilers, if this CuPy has them."""
+        nvtx: Any = getattr(self.cupy.cuda, "nvtx", None)
+        if (push := getattr(nvtx, "RangePush", None)) is None:
+            yield
+            return
+        push(name)
+        try:
+            yield
+        finally:
+            nvtx.RangePop()

@@ -15,6 +15,7 @@ from shlo_disc.artifact import Argument, Artifact
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.runtime.arguments import conform_one
 from shlo_disc.runtime.binding import BoundMemory, PackedArray, Span, bound_memory
+from shlo_disc.runtime.building.cache import Cache
 from shlo_disc.runtime.cuda.arguments import GpuArguments
 from shlo_disc.runtime.cuda.device import Device, DeviceArray, DeviceMemory, IndexType
 from shlo_disc.runtime.cuda.donation import take_on_device
@@ -23,11 +24,14 @@ from shlo_disc.runtime.cuda.graphs import GraphCache
 from shlo_disc.runtime.cuda.kernel_sets import KernelSets
 from shlo_disc.runtime.cuda.plans import GpuPlan, GpuPlans
 from shlo_disc.runtime.cuda.queueing import CallQueue
+from shlo_disc.runtime.cuda.step_times import TimedGpuVm
 from shlo_disc.runtime.cuda.transfer import ArrayTransfer, is_foreign
 from shlo_disc.runtime.cuda.xla import GpuXlaProgram
 from shlo_disc.runtime.executable import Stats
 from shlo_disc.runtime.interop import dtype_of
 from shlo_disc.runtime.library import pointers
+from shlo_disc.runtime.machine_rates import Processor
+from shlo_disc.runtime.step_times import Note
 from shlo_disc.runtime.steps import BufferPlaces, Observer
 
 _NONE_TAKEN: Mapping[Any, DeviceMemory] = MappingProxyType({})
@@ -178,6 +182,23 @@ class GpuExecutable:
         traced = GpuExecutable(self.artifact, self.device, driver, self.kernels, index=self._index)
         self.arguments.check_count(arrays)
         return traced(self.arguments.with_bound(arrays))
+
+    def timed(self, note: Note) -> GpuExecutable:
+        """The same program with the same arguments bound, that notes the times of the steps of each call."""
+        driver = TimedGpuVm(self.artifact, self.device, note)
+        timed = copy(self)
+        timed._queue = CallQueue(self.artifact, self.device, driver, None)  # noqa: SLF001  (a copy of ours)
+        timed._counter = _CallCounter()  # noqa: SLF001
+        return timed
+
+    def processor(self, cache: Cache) -> Processor:
+        """This GPU. Its limits are not measured."""
+        del cache
+        return Processor(self.device.name, None)
+
+    def wait(self) -> None:
+        """Wait until the current stream has completed its queued work."""
+        self.device.wait()
 
     @property
     def for_xla(self) -> GpuXlaProgram:

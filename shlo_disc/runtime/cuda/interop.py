@@ -20,7 +20,7 @@ from shlo_disc.linear_algebra import Routine
 from shlo_disc.runtime import dlpack
 from shlo_disc.runtime.cuda.cusolver import bind_routine
 from shlo_disc.runtime.cuda.device import DeviceArray
-from shlo_disc.runtime.cuda.events import Events
+from shlo_disc.runtime.cuda.events import Events, EventTimes
 from shlo_disc.runtime.cuda.matrices import open_libraries
 from shlo_disc.runtime.cuda.to_jax import JaxResults
 from shlo_disc.runtime.fourier import Transform
@@ -45,11 +45,12 @@ class _ForeignStream:
         return 0, self._pointer
 
 
-class Interop:
+class Interop(EventTimes):
     """Import and export of other libraries' arrays on a GPU."""
 
     def __init__(self, cupy: Any, number: int) -> None:
-        self.cupy, self.number = cupy, number
+        super().__init__(cupy)
+        self.number = number
         self._own: type = cupy.ndarray
         self._seen: dict[int, tuple[weakref.ref[Any], DeviceArray]] = {}
         self._shardings: dict[int, object] = {}

@@ -13,7 +13,7 @@ from shlo_disc.runtime.cuda.launch_table import Chooser, LaunchTable
 from shlo_disc.runtime.cuda.plans import GpuPlan
 from shlo_disc.runtime.library import Pointers
 
-_ALIGNED = 16  # bytes that one vectorized access moves
+ALIGNED = 16  # bytes that one vectorized access moves
 
 
 @record
@@ -45,7 +45,7 @@ class KernelSets:
 
     def chosen(self, plan: GpuPlan, addresses: Iterable[int]) -> tuple[int, ...]:
         """The variant of every choice, by number, where the arguments have these addresses."""
-        misaligned = frozenset(k for k, address in enumerate(addresses) if address % _ALIGNED)
+        misaligned = frozenset(k for k, address in enumerate(addresses) if address % ALIGNED)
         if (choices := plan.choices.get(misaligned)) is None:
             symbols = plan.sizes.symbols[: len(self._artifact.symbols)]
             choices = plan.choices[misaligned] = self.of(plan.index).table.choose(symbols, misaligned)

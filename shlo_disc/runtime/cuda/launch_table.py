@@ -37,6 +37,7 @@ from shlo_disc.host_ir import Choice, Command, Copy, Fill, GridLaunch, Guard, Pr
 from shlo_disc.records import record
 from shlo_disc.runtime.cuda.device import Limits, LoadedKernel
 from shlo_disc.runtime.interop import dtype_of
+from shlo_disc.runtime.selection import Option, SelectionTrace
 from shlo_disc.runtime.steps import leaves, slots_of
 from shlo_disc.size_expr import SizeExpr, SizeTable
 
@@ -164,6 +165,34 @@ class LaunchTable:
         """The variant of every choice, by number. `misaligned` are arguments that do not start at 16 bytes."""
         values = _SizeValues(self._at, self._numbers.evaluate(symbols))
         return tuple(self._one(choice, values, misaligned) for choice in self._choices)
+
+    def traces(
+        self, symbols: Sequence[int], misaligned: Collection[int], chosen: Sequence[int]
+    ) -> tuple[SelectionTrace, ...]:
+        """How the variant of every choice was chosen, and what was predicted of the others."""
+        values = _SizeValues(self._at, self._numbers.evaluate(symbols))
+        return tuple(self._trace(choice, values, misaligned, chosen[choice.number]) for choice in self._choices)
+
+    def _trace(self, choice: Choice, values: _SizeValues, misaligned: Collection[int], chosen: int) -> SelectionTrace:
+        options = list[Option]()
+        for variant in choice.variants:
+            refusal = self._refusal(variant, values, misaligned)
+            cycles = None if refusal else sum(self._cycles(command, values) for command in variant.commands)
+            options.append(Option(variant.label, cycles, refusal))
+        found = options[chosen]
+        busy = [self._busy(one, values) for one in choice.variants[chosen].commands if isinstance(one, GridLaunch)]
+        why = "of least cycles by the occupancy model" if len(options) > 1 else "the only variant"
+        occupied = max(busy) if busy else None
+        return SelectionTrace(
+            f"choice {choice.number}", (), found.name, why, "cycles", found.predicted, None, occupied, tuple(options)
+        )
+
+    def _busy(self, launch: GridLaunch, values: _SizeValues) -> float:
+        """The share of the device's room for blocks that a kernel fills, in the mean of its waves."""
+        function = self._functions[launch.kernel]
+        blocks = max(0, values[launch.blocks])
+        room = occupancy(self._limits, function, launch.threads, values[launch.shared]) * self._limits.multiprocessors
+        return blocks / (-(-blocks // room) * room) if blocks else 0.0
 
     def _one(self, choice: Choice, values: _SizeValues, misaligned: Collection[int]) -> int:
         refusals = [self._refusal(v, values, misaligned) for v in choice.variants]

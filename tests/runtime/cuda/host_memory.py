@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import time
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,27 @@ class HostMemoryDevice:
     def download(self, pointer: int, size: int) -> bytes:
         """Bytes of the device."""
         return ctypes.string_at(pointer, size)
+
+    def wait(self) -> None:
+        """Everything is done when it is queued."""
+
+    def mark(self) -> object:
+        """The time."""
+        return time.perf_counter()
+
+    def seconds(self, first: object, last: object) -> float:
+        """Of the host's clock."""
+        assert isinstance(first, float)
+        assert isinstance(last, float)
+        return last - first
+
+    def occupy(self, steps: int) -> None:
+        """No step waits for the host."""
+
+    def named(self, name: str) -> nullcontext[None]:
+        """There is no profiler."""
+        del name
+        return nullcontext()
 
     def view(self, pointer: int, shape: tuple[int, ...], dtype: np.dtype[Any], owner: object) -> NDArray[Any]:
         """Memory of the device as NumPy sees it."""
