@@ -320,6 +320,16 @@ def origin_of(compiled: Compiled) -> Origin | None:
     return compiled._origin  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
 
+def profile_of_arrays(program: Compiled | Bound, arrays: Sequence[Any], repeat: int) -> Profile:
+    """`Compiled.profile` of the flat program, with arrays in the order of its arguments that are not bound."""
+    from shlo_disc.profiling.measure import ProfiledCall, profile_call  # noqa: PLC0415  few programs need it
+
+    executable = program.executable
+    call = ProfiledCall(lambda *args: executable(args), executable, None, tuple(arrays), {})
+    described, origin = program._describe(), program._origin  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    return profile_call(call, described, repeat, cache_dir_of(origin))
+
+
 def peak_formula(artifact: Artifact) -> Any:
     """The bytes of temporaries of a call, as a SymPy expression of the free sizes."""
     from shlo_disc.expr.sympy_bridge import size_to_sympy  # noqa: PLC0415  a second to import

@@ -18,7 +18,7 @@ def command_line(program: str = "python -m shlo_disc") -> argparse.ArgumentParse
         prog=program,
         description="Look at StableHLO programs. Exit codes: 0 fine, 1 a program is refused, 2 a file cannot be read.",
     )
-    names = "print|verify|ops|report|compile|build|check|fuzz|tune|run|bench|explain|cache|completion"
+    names = "print|verify|ops|report|compile|build|check|fuzz|tune|run|bench|explain|profile|cache|completion"
     commands = parser.add_subparsers(dest="command", required=True, metavar=names)
     printing = commands.add_parser("print", help="parse programs and print them as MLIR does")
     printing.add_argument("--generic", action="store_true", help="every op in generic form")
@@ -55,6 +55,7 @@ def command_line(program: str = "python -m shlo_disc") -> argparse.ArgumentParse
         "run": "call a program, with arrays of a file or random ones",
         "bench": "time calls of a program",
         "explain": "say how a program was compiled",
+        "profile": "measure the steps of a call of a program",
     }
     for name, text in about.items():
         _add_options_of_calls(name, commands.add_parser(name, help=text))
@@ -81,8 +82,14 @@ def _add_options_of_calls(name: str, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("topic", nargs="?", metavar="TOPIC", help="fusion, facts, ... (default: all)")
         return
     parser.add_argument("--inputs", type=Path, metavar="ARRAYS", help=".npz, .npy or .safetensors")
-    parser.add_argument("--sizes", default="", metavar='"b=8,s=3"', help="of random inputs (default: 4 each)")
+    names = ("--sizes", "--dims") if name == "profile" else ("--sizes",)
+    parser.add_argument(*names, default="", metavar='"b=8,s=3"', help="of random inputs (default: 4 each)")
     parser.add_argument("--seed", type=int, default=0, help="of random inputs (default: 0)")
+    if name == "profile":
+        parser.add_argument("--repeat", type=int, default=10, metavar="N", help="calls to measure (default: 10)")
+        parser.add_argument("--html", type=Path, metavar="PAGE", help="write a page for a browser there")
+        parser.add_argument("--trace", type=Path, metavar="TRACE", help="write one call for Perfetto there, as JSON")
+        parser.add_argument("--selections", action="store_true", help="say how products and kernels were chosen, too")
     if name == "run":
         parser.add_argument("-o", "--output", type=Path, metavar="ARRAYS", help="write the results there")
 

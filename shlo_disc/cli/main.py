@@ -30,6 +30,7 @@ _RUN: Mapping[str, tuple[str, str]] = {
     "run": ("run", "run_run"),
     "bench": ("run", "run_bench"),
     "explain": ("run", "run_explain"),
+    "profile": ("profile", "run_profile"),
     "cache": ("cache", "run_cache"),
     "completion": ("completion", "run_completion"),
 }

@@ -39,7 +39,7 @@ def run_run(options: argparse.Namespace) -> int:
             write_arrays(options.output, results)
         _tell(results, options)
     except (ShloDiscError, MemoryError) as error:
-        return _complained(error)
+        return complained(error)
     return 0
 
 
@@ -54,7 +54,7 @@ def run_bench(options: argparse.Namespace) -> int:
             executable(arrays)
             seconds.append(time.perf_counter() - started)
     except (ShloDiscError, MemoryError) as error:
-        return _complained(error)
+        return complained(error)
     least, median = 1e6 * min(seconds), 1e6 * statistics.median(seconds)
     if options.json:
         give(json.dumps({"calls": len(seconds), "least_us": least, "median_us": median}) + "\n")
@@ -66,17 +66,17 @@ def run_bench(options: argparse.Namespace) -> int:
 def run_explain(options: argparse.Namespace) -> int:
     """Print what `Compiled.explain` tells. Gives the exit code."""
     try:
-        program = _program(options.file)
+        program = program_of(options.file)
         if options.json:
             give(json.dumps(_data(program, options.topic)) + "\n")
         else:
             say(_explained(program, options.topic) + "\n")
     except ShloDiscError as error:
-        return _complained(error)
+        return complained(error)
     return 0
 
 
-def _complained(error: Exception) -> int:
+def complained(error: Exception) -> int:
     """Print an error, and give the exit code."""
     complain(error)
     return 2 if isinstance(error, InputError) else 1
@@ -98,7 +98,7 @@ def _data(program: Compiled | Bound, topic: str | None) -> Mapping[str, Any]:
     return {"explain": texts, "facts": [asdict(fact) for fact in program.facts()]}
 
 
-def _program(file: str) -> Compiled | Bound:
+def program_of(file: str) -> Compiled | Bound:
     """A program that `save` wrote, or StableHLO in any form, compiled."""
     try:
         is_saved = is_saved_program(file)
@@ -109,11 +109,16 @@ def _program(file: str) -> Compiled | Bound:
 
 def _call(options: argparse.Namespace) -> tuple[Runnable, Sequence[Array]]:
     """The flat program, and the arrays of a call, given or drawn."""
-    executable: Runnable = _program(options.file).executable
+    executable: Runnable = program_of(options.file).executable
+    return executable, arrays_of(options, executable)
+
+
+def arrays_of(options: argparse.Namespace, executable: Runnable) -> Sequence[Array]:
+    """The arrays of a call, given or drawn. Raises `InputError`."""
     artifact = executable.artifact
     arguments = [one for number, one in enumerate(artifact.arguments) if number not in executable.bound]
     if options.inputs is not None:
-        return executable, chosen(arguments, read_arrays(options.inputs), options.inputs)
+        return chosen(arguments, read_arrays(options.inputs), options.inputs)
     given = _sizes(options.sizes)
     for name in given:
         if name not in artifact.free:
@@ -121,7 +126,7 @@ def _call(options: argparse.Namespace) -> tuple[Runnable, Sequence[Array]]:
             raise InputError(f"found the size {name!r}, expected sizes of the program: {known}")
     values = {name: given.get(name, _DEFAULT_SIZE) for name in artifact.free}
     raw = zip(artifact.symbols, artifact.raw_sizes, strict=False)
-    return executable, drawn(arguments, {name: evaluate(size, values) for name, size in raw}, options.seed)
+    return drawn(arguments, {name: evaluate(size, values) for name, size in raw}, options.seed)
 
 
 def _sizes(text: str) -> Mapping[str, int]:

@@ -109,7 +109,7 @@ class _Joined:
             machine=processor.name,
             threads=1 if first is None else first.threads,
             repeat=len(times),
-            sizes=self._sizes(first),
+            sizes=self._sizes(),
             steps=tuple([self._step(step, [one.get(step, 0.0) for one in times]) for step in order]),
             whole=whole,
             events=tuple(self._events(self._calls[best], positions)),
@@ -159,9 +159,13 @@ class _Joined:
         for step, _, began, ended in every:
             yield Event(positions[step], began - start, ended - start)
 
-    def _sizes(self, run: TimedRun | None) -> Mapping[str, int]:
-        names = self._artifact.symbols[: self._artifact.given]
-        return {} if run is None else {name: run.symbols[name] for name in names if name in run.symbols}
+    def _sizes(self) -> Mapping[str, int]:
+        """The independent sizes, as far as steps know them; else all of the arguments."""
+        known = {name: value for run in self._calls[0] for name, value in run.symbols.items()}
+        names = self._artifact.free
+        if not known.keys() >= set(names):
+            names = self._artifact.symbols[: self._artifact.given]
+        return {name: known[name] for name in names if name in known}
 
 
 def _seconds(values: Sequence[float]) -> Seconds:

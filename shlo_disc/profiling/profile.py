@@ -98,7 +98,7 @@ class Profile:
         machine: the processor.
         threads: of the pool.
         repeat: how many calls were measured.
-        sizes: of the arguments, by name.
+        sizes: that are independent, by name: those of arguments, and those that the program finds in data.
         steps: in the order of the host program; those that did not run in these calls are left out.
         whole: seconds of a call through the ordinary entry, without a clock in it.
         events: the runs of the steps of the call that took the least time, in order.

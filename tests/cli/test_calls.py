@@ -1,4 +1,4 @@
-"""`run`, `bench` and `explain` on the command line: programs as text and as saved files, arrays in all formats."""
+"""`run`, `bench`, `profile` and `explain`: programs as text and as saved files, arrays in all formats."""
 
 from __future__ import annotations
 
@@ -127,4 +127,37 @@ def test_wrong_calls_are_named(
     Path("bad.npz").write_bytes(b"PK nothing")
     words, message = WRONG[what]
     assert main([str(saved) if word == "FILE" else word for word in words]) == (1 if what == "a topic" else 2)
+    assert message in capsys.readouterr().err
+
+
+def test_profile_prints_a_table_and_writes_files(
+    saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page, trace = tmp_path / "p.html", tmp_path / "p.trace.json"
+    arguments = ["profile", str(saved), "--dims", "s0=7", "--repeat", "2"]
+    assert main([*arguments, "--html", str(page), "--trace", str(trace), "--selections"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("main at s0=7: 2 calls on ")
+    assert "\nno step had a choice\n" in told
+    assert page.read_text().startswith("<!doctype html>")
+    assert len([one for one in json.loads(trace.read_text())["traceEvents"] if one["ph"] == "X"]) == 1
+    assert main([*arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["sizes"], found["repeat"]) == ({"s0": 7}, 2)
+    assert found["steps"][0]["bytes_written"] == 2 * 4 * 7 + 4
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--repeat", "0"], "found --repeat 0, expected at least 1"),
+        (["--sizes", "q=1"], "found the size 'q'"),
+        (["--trace", "{folder}/none/p.json"], "none/p.json: No such file"),
+    ],
+)
+def test_profiles_that_cannot_be(
+    more: list[str], message: str, saved: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [word.format(folder=saved.parent) for word in more]
+    assert main(["profile", str(saved), "--repeat", "1", *words]) == 2
     assert message in capsys.readouterr().err

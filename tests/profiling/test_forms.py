@@ -97,7 +97,7 @@ def test_html_links_the_lines_and_escapes_names(tmp_path: Path) -> None:
     source = tmp_path / "model.py"
     source.write_text("import jax\n\ny = x < w\n")
     found = made(step(lines=(f"{source}:3",)), step(lines=("<b>:1",)))
-    for text in (found.html(), found._repr_html_()):
+    for text in (found.html(), notebook_text(found)):
         assert f'href="{source.as_uri()}#L3"' in text
         assert "<code>y = x &lt; w</code>" in text
         assert "dot_0&lt;script&gt;" in text

@@ -194,3 +194,32 @@ def test_the_json_holds_all_of_it() -> None:
     assert [step["kind"] for step in data["steps"]] == [step.kind for step in profile().steps]
     assert data["steps"][0]["selections"][0]["sizes"] == [ROWS, 16, 8, 1]
     assert data["whole"]["least"] == profile().whole.least
+
+
+def test_the_steps_of_partitions_have_the_names_of_these() -> None:
+    """The second partition has a size that the first one computes: how many of the elements are positive."""
+    text = """\
+func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+  %1 = stablehlo.reshape %0 : (tensor<i32>) -> tensor<1xi32>
+  %2 = stablehlo.dynamic_broadcast_in_dim %zero, %1, dims = [] : (tensor<f32>, tensor<1xi32>) -> tensor<?xf32>
+  %3 = stablehlo.compare GT, %x, %2 : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xi1>
+  %4 = stablehlo.convert %3 : (tensor<?xi1>) -> tensor<?xi32>
+  %none = stablehlo.constant dense<0> : tensor<i32>
+  %5 = stablehlo.reduce(%4 init: %none) applies stablehlo.add across dimensions = [0]
+    : (tensor<?xi32>, tensor<i32>) -> tensor<i32>
+  %6 = stablehlo.reshape %5 : (tensor<i32>) -> tensor<1xi32>
+  %7 = stablehlo.dynamic_iota %6, dim = 0 : (tensor<1xi32>) -> tensor<?xf32>
+  return %7 : tensor<?xf32>
+}
+"""
+    run = shlo_disc.compile(text, options=CompileOptions(optimize=0))
+    assert run.executable.artifact.partitions
+    x = np.array([1, -1, 2, 3], np.float32)
+    found = run.profile(x, repeat=1)
+    assert list(dict.fromkeys(step.part for step in found.steps)) == ["partition 0", "partition 1"]
+    assert found.steps[-1].bytes_written == 4 * 3
+    assert found.sizes == {"s0": 4, "v0": 3}
+    named = [event["args"]["name"] for event in json.loads(found.chrome_trace())["traceEvents"] if event["ph"] == "M"]
+    assert named == ["main", "partition 0", "partition 1"]
