@@ -293,18 +293,25 @@ class Compiled:
             raise ShloDiscError("found no trace of calls, expected CompileOptions(trace_selection=True) on the CPU")
         return tuple(log)
 
-    def report(self, path: str | os.PathLike[str]) -> None:
+    def report(self, path: str | os.PathLike[str], profile: Profile | None = None) -> None:
         """Write a self-contained HTML page: groups, kernels, facts, decisions, memory over time.
 
         Args:
             path: the file to write.
+            profile: what `profile` measured of this program: the page then shows the times of groups and steps.
 
         Raises:
+            ShloDiscError: a profile of another program; before anything is written.
             OSError: it cannot be written.
         """
         from shlo_disc.report.page import write_page  # noqa: PLC0415  few programs need it
 
-        write_page(self._describe(), Path(path))
+        if profile is None:
+            write_page(self._describe(), Path(path))
+            return
+        from shlo_disc.profiling.data import data_for  # noqa: PLC0415
+
+        write_page(self._describe(), Path(path), data_for(profile, self._describe()))
 
     def facts(self) -> tuple[FactText, ...]:
         """Everything that is known of the sizes of the program's values.

@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.artifact import Artifact
+from shlo_disc.diagnostics import ShloDiscError, one_line
 from shlo_disc.profiling.html import page
 from shlo_disc.profiling.profile import Profile, StepProfile
+from shlo_disc.profiling.steps import executed_steps
 from shlo_disc.profiling.trace import chrome_trace
 
 FORMAT = 1  # of the JSON
@@ -33,6 +35,17 @@ def as_data(profile: Profile) -> Mapping[str, Any]:
         "steps": [_step(profile, step) for step in profile.steps],
         "events": [[one.step, one.began, one.ended] for one in profile.events],
     }
+
+
+def data_for(profile: Profile, artifact: Artifact) -> Mapping[str, Any]:
+    """The same for a page about a program. Raises `ShloDiscError` if it is another program's."""
+    known = {(name, step.number, step.name) for name, part in artifact.named_parts for step in executed_steps(part)}
+    if any((step.part, step.number, step.name) not in known for step in profile.steps):
+        raise ShloDiscError(
+            f"found a profile of other steps than those of {one_line(artifact.name)}, expected one of this program\n"
+            "  help: make it by the same object: run.report(path, run.profile(...))"
+        )
+    return as_data(profile)
 
 
 def _step(profile: Profile, step: StepProfile) -> Mapping[str, Any]:

@@ -11,13 +11,15 @@ from typing import Any, TypeAlias
 from shlo_disc.artifact import Artifact
 from shlo_disc.call_signature import Signature
 from shlo_disc.diagnostics import ShloDiscError
-from shlo_disc.profiling.profile import Event, Profile, Seconds, StepProfile
+from shlo_disc.host_ir import LaunchGroup
+from shlo_disc.profiling.profile import Event, MemberProfile, Profile, Seconds, StepProfile
 from shlo_disc.profiling.steps import ExecutedStep, StepCost, executed_steps
 from shlo_disc.records import record
 from shlo_disc.runtime.building.cache import open_cache
 from shlo_disc.runtime.machine_rates import Processor
 from shlo_disc.runtime.partitions import Runnable
 from shlo_disc.runtime.step_times import TimedRun
+from shlo_disc.runtime.steps import executed
 
 _Step: TypeAlias = tuple[int, int]  # the number of a part, and of a step that is executed
 
@@ -70,7 +72,8 @@ def profile_call(call: ProfiledCall, described: Artifact, repeat: int, cache_dir
         raise ShloDiscError(
             "found a program that runs more steps in some calls than in others, with the same arguments"
         )
-    return _Joined(executable.artifact, described, calls).profile(
+    alone = _alone(executable, fresh, repeat)
+    return _Joined(executable.artifact, described, calls, alone).profile(
         _seconds(whole), executable.processor(open_cache(cache_dir))
     )
 
@@ -88,11 +91,37 @@ def _copies_of_donated(executable: Runnable, arrays: Sequence[Any]) -> Callable[
     return fresh
 
 
+def _alone(executable: Runnable, fresh: Callable[[], list[Any]], repeat: int) -> Mapping[_Step, float]:
+    """The least seconds of each launch of a group when it runs alone, by the number of the part and of the leaf."""
+    parts = executable.artifact.parts
+    if not any(isinstance(step, LaunchGroup) for part in parts for step in executed(part.steps)):
+        return {}
+    numbers = {id(part): k for k, part in enumerate(parts)}
+    runs, found = list[TimedRun](), dict[_Step, float]()
+    timed = executable.timed(runs.append, apart=True)
+    for _ in range(repeat + 1):
+        executable.mirror(fresh(), timed)
+        now = dict[_Step, float]()
+        for run in runs:
+            for one in run.times:
+                key = numbers[id(run.artifact)], one.step
+                now[key] = now.get(key, 0.0) + (one.ended - one.began) * 1e-9
+        found = {key: min(seconds, found.get(key, seconds)) for key, seconds in now.items()}
+        runs.clear()
+    return found
+
+
 class _Joined:
     """The runs of several calls, joined by step, and what is known of each step."""
 
-    def __init__(self, artifact: Artifact, described: Artifact, calls: Sequence[Sequence[TimedRun]]) -> None:
-        self._artifact, self._calls = artifact, calls
+    def __init__(
+        self,
+        artifact: Artifact,
+        described: Artifact,
+        calls: Sequence[Sequence[TimedRun]],
+        alone: Mapping[_Step, float],
+    ) -> None:
+        self._artifact, self._calls, self._alone = artifact, calls, alone
         self._parts = {id(part): k for k, part in enumerate(artifact.parts)}
         self._names = [name for name, _ in artifact.named_parts]
         self._steps = [tuple(executed_steps(part)) for part in described.parts]
@@ -151,7 +180,13 @@ class _Joined:
             precision=step.precision,
             threads=max((step.threads(run) for run in runs), default=1),
             selections=step.selections(runs[0]) if runs else (),
+            members=tuple(self._members(part, step)),
         )
+
+    def _members(self, part: int, step: ExecutedStep) -> Iterator[MemberProfile]:
+        if isinstance(step.step, LaunchGroup):
+            for k, (launch, group) in enumerate(zip(step.step.launches, step.member_groups, strict=True)):
+                yield MemberProfile(launch.kernel, group, self._alone.get((part, step.leaf + k), 0.0))
 
     def _events(self, call: Sequence[TimedRun], positions: Mapping[_Step, int]) -> Iterator[Event]:
         every = list(self._each(call))

@@ -20,6 +20,15 @@ class Seconds:
 
 
 @record
+class MemberProfile:
+    """A launch of a launch group, and its seconds in one call in which each launch of the group runs alone."""
+
+    kernel: str
+    group: int
+    seconds: float
+
+
+@record
 class StepProfile:
     """One step of the host program: a launch, launches by rows, a host call or a copy.
 
@@ -38,6 +47,7 @@ class StepProfile:
         precision: "f64" if it computes in that type, else "f32".
         threads: how many may share it.
         selections: how each product, or variant of a kernel, was chosen.
+        members: the launches of a launch group.
     """
 
     part: str
@@ -54,6 +64,7 @@ class StepProfile:
     precision: str
     threads: int
     selections: tuple[SelectionTrace, ...] = ()
+    members: tuple[MemberProfile, ...] = ()
 
     @property
     def moved(self) -> int:

@@ -35,10 +35,11 @@ class StepCost:
 
 @record
 class ExecutedStep:
-    """A step that is executed, its number among all steps, and the groups that it computes."""
+    """A step that is executed: its number among all steps, that of its first leaf, and the groups that it computes."""
 
     artifact: Artifact
     number: int
+    leaf: int
     step: Leaf
     groups: tuple[int, ...]
 
@@ -83,6 +84,13 @@ class ExecutedStep:
             return (self.step.place,)
         ops = [op for text in self._texts() for op in text.ops if not op.inlined]
         return tuple(reversed(dict.fromkeys(op.origin or f"line {op.line}" for op in reversed(ops))))
+
+    @property
+    def member_groups(self) -> tuple[int, ...]:
+        """The number of the group of each launch of a launch group."""
+        members = self.artifact.report.steps[self.number + 1 :]
+        count = len(self.step.members) if isinstance(self.step, LaunchGroup) else 0
+        return tuple([-1 if one is None else one for one in members[:count]])
 
     @property
     def precision(self) -> str:
@@ -157,13 +165,14 @@ class ExecutedStep:
 def executed_steps(artifact: Artifact) -> Iterator[ExecutedStep]:
     """The steps of an artifact with its report, in the order of `runtime.steps.executed`."""
     every, groups = places(artifact), artifact.report.steps
-    end = 0
+    end = leaf = 0
     for number, place in enumerate(every):
         if number < end or not isinstance(place.step, Launch | LaunchGroup | Choice | HostCall | Copy):
             continue  # the members of a group are part of it
         end = place.end
         own = dict.fromkeys(one for one in groups[number:end] if one is not None)
-        yield ExecutedStep(artifact, number, place.step, tuple(own))
+        yield ExecutedStep(artifact, number, leaf, place.step, tuple(own))
+        leaf += len(place.step.members) if isinstance(place.step, LaunchGroup) else 1
 
 
 def _is_packing(step: Step) -> bool:

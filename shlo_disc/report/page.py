@@ -35,27 +35,28 @@ from shlo_disc.report_model import GroupText
 
 Json: TypeAlias = Mapping[str, Any]
 
-SCRIPTS = ("size_expr", "sizes", "dom", "layout", "graph", "group", "memory", "views", "main")  # in this order
+# In this order.
+SCRIPTS = ("size_expr", "sizes", "dom", "profile", "layout", "graph", "group", "memory", "views", "main")
 _FOLDER = files("shlo_disc.report") / "web"
 _KERNEL = re.compile(
     r'^extern "C" [^\n]*?\bvoid (?:__launch_bounds__\([^)]*\) )?(\w+)\([^{;]*\{\n.*?^}\n?', re.MULTILINE | re.DOTALL
 )
 
 
-def write_page(artifact: Artifact, path: Path) -> None:
-    """Write a self-contained HTML page about a compiled program."""
-    text = _partitions(artifact) if artifact.partitions else page(artifact)
+def write_page(artifact: Artifact, path: Path, profile: Json | None = None) -> None:
+    """Write a self-contained HTML page about a compiled program, with the data of a profile of it, if there is one."""
+    text = _partitions(artifact, profile) if artifact.partitions else page(artifact, profile)
     path.write_text(text, encoding="utf-8", errors="backslashreplace")  # names may hold lone surrogates
 
 
-def _partitions(artifact: Artifact) -> str:
+def _partitions(artifact: Artifact, profile: Json | None) -> str:
     """One page that holds the pages of all partitions, below the facts on sizes of the whole program."""
     style = "iframe{width:100%;height:90vh;border:0}body{font-family:sans-serif}"
     style_of_pages, script = _texts()
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}' '{_digest(style_of_pages)}'; script-src '{_digest(script)}'"
     )
-    pages = [(html.escape(name.capitalize()), html.escape(page(part))) for name, part in artifact.named_parts]
+    pages = [(html.escape(n.capitalize()), html.escape(page(part, profile, n))) for n, part in artifact.named_parts]
     frames = [f'<h2>{t}</h2><iframe title="{t}" srcdoc="{p}"></iframe>' for t, p in pages]
     name, facts = html.escape(artifact.name), html.escape(explain(artifact, "facts"))
     return (
@@ -70,18 +71,26 @@ def _texts() -> tuple[str, str]:
     return _read("style.css"), "\n".join(_read(f"{name}.js") for name in SCRIPTS)
 
 
-def page(artifact: Artifact) -> str:
-    """The HTML of the page. Its content security policy permits this script alone, and no loading."""
+def page(artifact: Artifact, profile: Json | None = None, part: str = "") -> str:
+    """The HTML of the page; `part`: the name of the artifact in the profile of the whole program.
+
+    Its content security policy permits this script alone, and no loading.
+    """
     style, script = _texts()
     policy = f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; base-uri 'none'"
     parts = {
         "POLICY": policy,
         "TITLE": html.escape(artifact.name),
         "STYLE": style,
-        "DATA": json.dumps(page_data(artifact), ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
+        "DATA": _embedded(page_data(artifact, profile, part)),
         "SCRIPT": script,
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _read("page.html"))
+
+
+def _embedded(data: Json) -> str:
+    """JSON that may stand in an element of HTML."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def _read(name: str) -> str:
@@ -93,7 +102,7 @@ def _digest(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def page_data(artifact: Artifact) -> Json:
+def page_data(artifact: Artifact, profile: Json | None = None, part: str = "") -> Json:
     """The data of the page, as JSON."""
     steps = places(artifact)
     model = artifact.report
@@ -116,7 +125,14 @@ def page_data(artifact: Artifact) -> Json:
         "shapes": [[s.value, s.dims, s.reason, s.where, s.origin, s.because, s.is_integer] for s in model.shapes],
         "kernels": kernel_texts(artifact),
         "host": host_text(artifact),
+        "profile": None if profile is None else _profile(profile, part),
     }
+
+
+def _profile(profile: Json, part: str) -> Json:
+    """What was measured of one part of the program."""
+    own = [step for step in profile["steps"] if step["part"] == part]
+    return {**{name: profile[name] for name in ("sizes", "repeat", "seconds", "whole")}, "steps": own}
 
 
 def kernel_texts(artifact: Artifact) -> Mapping[str, str]:

@@ -68,8 +68,10 @@ class Executable(Protocol):
         """Run on the VM; `observe` gets each step after it ran, and all buffers as arrays."""
         ...
 
-    def timed(self, note: Note) -> Executable:
+    def timed(self, note: Note, *, apart: bool = False) -> Executable:
         """The same program, to be called by one thread at a time, that notes the times of the steps of each call.
+
+        `apart`: the launches of each group run one after the other, and are numbered among `leaves`.
 
         Raises `ShloDiscError` if it was loaded with a runtime that cannot.
         """

@@ -42,14 +42,14 @@ class TracingExecutor(Executor):
 class TimingExecutor(Executor):
     """Runs programs, and notes the times of their steps."""
 
-    def __init__(self, note: Note) -> None:
-        self._note = note
+    def __init__(self, note: Note, *, apart: bool) -> None:
+        self._note, self._apart = note, apart
         self._timed = dict[Executable, Executable]()
 
     def run(self, part: Executable, inputs: Sequence[Any]) -> tuple[Any, ...]:
         """The results of one program."""
         if part not in self._timed:
-            self._timed[part] = part.timed(self._note)
+            self._timed[part] = part.timed(self._note, apart=self._apart)
         return self._timed[part](inputs)
 
 

@@ -141,9 +141,9 @@ class PartitionedExecutable:
         """Run on the VM; `observe` gets each step of each partition after it ran, and the buffers of that partition."""
         return self.execute(arrays, TracingExecutor(observe), is_inner=False)
 
-    def timed(self, note: Note) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    def timed(self, note: Note, *, apart: bool = False) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
         """A function that runs the program, and notes the times of the steps of each partition."""
-        executor = TimingExecutor(note)
+        executor = TimingExecutor(note, apart=apart)
         return lambda arrays: self.execute(arrays, executor, is_inner=False)
 
     def processor(self, cache: Cache) -> Processor:

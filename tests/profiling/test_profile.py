@@ -223,3 +223,29 @@ func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
     assert found.sizes == {"s0": 4, "v0": 3}
     named = [event["args"]["name"] for event in json.loads(found.chrome_trace())["traceEvents"] if event["ph"] == "M"]
     assert named == ["main", "partition 0", "partition 1"]
+
+
+def test_launches_of_a_group_are_measured_alone_too() -> None:
+    """By rows: a product, a sum of each row, and what is left."""
+    text = """\
+func.func @main(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x64xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+    : (tensor<?x64xf32>, tensor<64x64xf32>) -> tensor<?x64xf32>
+  %1 = stablehlo.exponential %0 : tensor<?x64xf32>
+  %2 = stablehlo.dot_general %1, %w, contracting_dims = [1] x [0]
+    : (tensor<?x64xf32>, tensor<64x64xf32>) -> tensor<?x64xf32>
+  return %2 : tensor<?x64xf32>
+}
+"""
+    run = shlo_disc.compile(text, options=CompileOptions(optimize=0))
+    rng = np.random.default_rng(3)
+    found = run.profile(*(rng.standard_normal((64, 64)).astype(np.float32) for _ in range(2)), repeat=1)
+    (step,) = found.steps
+    assert step.kind == "launch group"
+    assert [member.group for member in step.members] == list(step.groups)
+    assert [member.kernel for member in step.members] == step.name.split()
+    assert all(member.seconds > 0 for member in step.members)
+    assert step.flops == 2 * (2 * 64 * 64 * 64) + 10 * 64 * 64
+    assert step.bytes_read == 4 * 2 * 64 * 64, "what one launch passes to another is not read from memory"
+    assert len(step.selections) == 2

@@ -17,8 +17,12 @@ import pytest
 
 from benchmarks.compile_time import training_text
 from shlo_disc.artifact import Artifact
+from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.host_ir import Choice
 from shlo_disc.pipeline import Request, Stopwatch, compile_text
+from shlo_disc.profiling.data import data_for
+from shlo_disc.profiling.profile import MemberProfile, Profile, Seconds, StepProfile
+from shlo_disc.profiling.steps import executed_steps
 from shlo_disc.report.page import page, write_page
 from shlo_disc.report.steps import kernel_names, places
 from shlo_disc.runtime.symbols import Symbols
@@ -222,6 +226,51 @@ def test_everything_that_can_be_used_has_a_name(opened: Page) -> None:
         ]
         assert usable
         assert [n["role"]["value"] for n in usable if not n.get("name", {}).get("value")] == []
+
+
+def measured(artifact: Artifact) -> Profile:
+    """A profile whose only step, a launch group, takes 10 us; its launches alone take 1 us, 2 us, and so on."""
+    (one,) = executed_steps(artifact)
+    groups = one.member_groups
+    members = tuple(MemberProfile(f"kernel_{k}", group, (k + 1) * 1e-6) for k, group in enumerate(groups))
+    step = StepProfile(
+        part="", number=one.number, kind=one.kind, name=one.name, groups=one.groups, lines=(), runs=1,
+        seconds=Seconds(1e-5, 2e-5), bytes_read=20_000, bytes_written=0, flops=50_000, precision="f32", threads=1,
+        selections=(), members=members,
+    )  # fmt: skip
+    return Profile("main", "cpu", "a CPU", 1, 3, {"b": 5, "t": 7}, (step,), Seconds(1e-3, 1e-3), (), None)
+
+
+def test_a_profile_shows_times_on_groups_and_steps(browser: Browser, model: Artifact, tmp_path: Path) -> None:
+    profile = measured(model)
+    write_page(model, tmp_path / "report.html", data_for(profile, model))
+    tab = open_page(browser, tmp_path / "report.html")
+    assert tab.run("document.querySelector('#size-b').value") == "5"
+    row = tab.text("#times tbody tr:first-child")
+    assert "10.0 us" in row
+    assert "2.00" in row, "GB/s"
+    assert "5.00" in row, "GFLOP/s"
+    assert "1.00 ms a call at b = 5, t = 7" in tab.text("#summary")
+    members = profile.steps[0].members
+    total = sum(member.seconds for member in members)
+    for member in (members[0], members[-1]):
+        tab.go(f"#groups/{member.group}")
+        part = 10 * member.seconds / total
+        assert f"about {part:.3g}" in tab.text(".measured")
+        assert "10.0 us measured at b = 5, t = 7 with group" in tab.text(".measured")
+    width = "Number(document.querySelector(`[data-group='{}'] .share`).getAttribute('width'))"
+    first, last = (tab.run(width.format(member.group)) for member in (members[0], members[-1]))
+    assert last / first == pytest.approx(members[-1].seconds / members[0].seconds, rel=0.01), "bars are times"
+    tab.go("#host")
+    assert "10.0 us" in tab.text(f"#step-{profile.steps[0].number}")
+    assert complaints(tab) == []
+
+
+def test_a_profile_of_another_program_is_refused(model: Artifact) -> None:
+    profile = measured(model)
+    (first,) = profile.steps
+    with pytest.raises(ShloDiscError, match="found a profile of other steps than those of"):
+        data_for(replace(profile, steps=(replace(first, name="another"),)), model)
 
 
 def test_names_that_look_like_html_stay_text(browser: Browser, model: Artifact, tmp_path: Path) -> None:

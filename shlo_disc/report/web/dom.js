@@ -49,7 +49,7 @@ function byId(id) {
   return /** @type {HTMLElement} */ (document.getElementById(id));
 }
 
-const NUMERIC = new Set(["Bytes", "Bytes moved", "FLOPs", "Offset", "Step", "Steps"]);
+const NUMERIC = new Set(["Bytes", "Bytes moved", "FLOPs", "Time", "Share", "GB/s", "GFLOP/s", "Of limit", "Offset", "Step", "Steps"]);
 
 /** @param {string[]} titles */
 function tableHead(titles) {

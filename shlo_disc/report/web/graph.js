@@ -103,7 +103,7 @@ class Graph {
       button("⤢", "All of it ( 0 )", () => this.fit()));
   }
 
-  /** Bars: bytes moved, as a share of the most of any group. @param {(group: number) => number} moved */
+  /** Bars: bytes moved, or nanoseconds, as a share of the most of any group. @param {(group: number) => number} moved */
   weigh(moved) {
     const values = this.members.map(moved);
     const most = Math.max(...values, 1);

@@ -16,6 +16,7 @@ function groupDetails(number, env) {
     h("p", { class: "lead" }, group.kind, group.rows && [", one row per ", h("code", null, group.rows)],
       group.parent !== null && [", inside of ", groupLink(group.parent)],
       inner >= 0 && [", contains ", groupLink(inner, "its groups")]),
+    groupTimes(number),
     trafficTable(group, env),
     section("Why", reasons(group)),
     section(`Operations (${group.ops.length})`, operations(group)),

@@ -93,7 +93,8 @@ function showSummary() {
   const moved = env && DATA.groups.reduce((/** @type {number} */ sum, /** @type {any} */ g, /** @type {number} */ k) => sum + (isControl(g) ? 0 : movedBy(k, env)), 0);
   byId("summary").replaceChildren(
     `${DATA.device === "cuda" ? "CUDA" : "CPU"} · ${ops} ops in ${launches} launches of ${Object.keys(DATA.kernels).length} kernels`,
-    env ? ` · ${bytesText(moved)} moved · ${bytesText(evaluate(DATA.arena, env))} of temporaries` : " · refused");
+    env ? ` · ${bytesText(moved)} moved · ${bytesText(evaluate(DATA.arena, env))} of temporaries` : " · refused",
+    PROFILE ? ` · ${timeText(PROFILE.whole.least)} a call ${measuredSizes()}` : "");
 }
 
 /** @param {any} group */
@@ -103,7 +104,8 @@ function isControl(group) {
 
 function weighGraph() {
   const env = currentEnv();
-  state.graph?.weigh((group) => (env && !isControl(DATA.groups[group]) ? movedBy(group, env) : 0));
+  if (PROFILE) state.graph?.weigh((group) => (isControl(DATA.groups[group]) ? 0 : secondsOf(group) * 1e9));
+  else state.graph?.weigh((group) => (env && !isControl(DATA.groups[group]) ? movedBy(group, env) : 0));
 }
 
 /** @param {string} what */
@@ -120,12 +122,13 @@ function showGroup(what) {
   state.graph?.select(known ? number : null);
 }
 
-/** What is shown before a group is chosen: the groups that move the most bytes. */
+/** What is shown before a group is chosen: the steps that take the most time, and the groups that move the most bytes. */
 function overviewPanel() {
   const env = currentEnv();
   const groups = DATA.groups.flatMap((/** @type {any} */ g, /** @type {number} */ k) => (isControl(g) ? [] : [k]));
   const sorted = env ? groups.sort((/** @type {number} */ a, /** @type {number} */ b) => movedBy(b, env) - movedBy(a, env)) : groups;
   return h("article", { class: "details" },
+    PROFILE && timeTable(),
     h("h2", null, "Where the bytes go"),
     h("p", { class: "lead" }, "Groups by the bytes that they move at these sizes. Choose one for its operations, reasons and kernel."),
     h("table", { class: "list" }, tableHead(["Group", "Kind", "Bytes moved", "FLOPs"]),

@@ -16,12 +16,12 @@ const RELATIONS = /** @type {Record<string, (a: number, b: number) => boolean>} 
   "<=": (a, b) => a <= b,
 });
 
-/** The sizes to begin with: likely ones, if the compiler found some that are accepted. */
+/** The sizes to begin with: those that were measured at, else likely ones, if the compiler found some that are accepted. */
 function firstSizes() {
   const { names, points } = DATA.sizes;
   /** @type {Record<string, number>} */
   const chosen = {};
-  names.forEach((/** @type {string} */ name, /** @type {number} */ k) => (chosen[name] = points[0]?.[k] ?? 8));
+  names.forEach((/** @type {string} */ name, /** @type {number} */ k) => (chosen[name] = PROFILE?.sizes[name] ?? points[0]?.[k] ?? 8));
   return chosen;
 }
 

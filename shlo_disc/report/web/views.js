@@ -97,13 +97,20 @@ function hostView(query, chosen, env) {
   return h("div", { class: "page" },
     h("h2", null, `Steps (${DATA.steps.length})`),
     h("table", { class: "list steps" },
-      tableHead(["Step", "What", "Group", "Reads and writes", "Bytes moved"]),
+      tableHead(["Step", "What", "Group", "Reads and writes", "Bytes moved", ...(PROFILE ? ["Time"] : [])]),
       h("tbody", null, rows.map((/** @type {any} */ { step, k, text }) => h("tr", { id: `step-${k}`, class: k === chosen ? "chosen" : null },
         h("td", { class: "value" }, k), h("td", null, "\u2003".repeat(step.depth), h("code", null, text)),
         h("td", null, step.group !== null && groupLink(step.group, String(step.group))),
         h("td", { class: "formula" }, stepSlots(step).map((slot) => DATA.buffers[slot].name).join(", ")),
-        h("td", { class: "value" }, step.group !== null && env && !isControl(DATA.groups[step.group]) && bytesText(movedBy(step.group, env))))))),
+        h("td", { class: "value" }, step.group !== null && env && !isControl(DATA.groups[step.group]) && bytesText(movedBy(step.group, env))),
+        PROFILE && h("td", { class: "value" }, stepTime(k)))))),
     section("Its text", codeBlock(DATA.host), true));
+}
+
+/** The time of a step; that of a launch group is in its own row. @param {number} number */
+function stepTime(number) {
+  const step = measuredStep(number);
+  return step === undefined ? "–" : step.number === number ? timeText(step.seconds.least) : "";
 }
 
 /** @param {any} step */

@@ -229,11 +229,12 @@ class CpuExecutable:
         traced.binding = self.binding
         return traced(arrays)
 
-    def timed(self, note: Note) -> CpuExecutable:
+    def timed(self, note: Note, *, apart: bool = False) -> CpuExecutable:
         """The same program with the same arguments bound, that notes the times of the steps of each call."""
-        from shlo_disc.runtime.cpu.step_times import TimedDriver  # noqa: PLC0415  few programs are profiled
+        from shlo_disc.runtime.cpu.step_times import ApartVm, TimedDriver  # noqa: PLC0415  few programs are profiled
 
-        driver = TimedDriver(self.artifact, self.program, self.runtime, self._driver.constants, note)
+        given = (self.artifact, self.program, self.runtime)
+        driver = ApartVm(*given, note) if apart else TimedDriver(*given, self._driver.constants, note)
         timed = CpuExecutable(self.artifact, self.program, self.runtime, driver)
         timed.binding = self.binding
         return timed

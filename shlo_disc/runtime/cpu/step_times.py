@@ -1,18 +1,28 @@
-"""Run a host program on the CPU, and note when its steps began and ended (`device/call/step_times.h`)."""
+"""Run a host program on the CPU, and note when its steps began and ended.
+
+In the interpreter of calls, which `device/call/step_times.h` compiles once more with a clock; or, for the launches of
+groups, which it runs by rows, one launch after the other in the VM.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import time
+from collections.abc import Mapping
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.bytecode import encode
 from shlo_disc.bytecode.instructions import StepCode
 from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.host_ir import Slot, Step
+from shlo_disc.runtime.cpu.vm import Vm
 from shlo_disc.runtime.driver import CallPlan, HostDriver
 from shlo_disc.runtime.entry import NativeProgram
+from shlo_disc.runtime.interop import Array
 from shlo_disc.runtime.library import LoadedProgram, Pointers, Runtime
 from shlo_disc.runtime.packing import Constants
 from shlo_disc.runtime.step_times import Note, StepTime, TimedRun
+from shlo_disc.runtime.steps import leaves
 
 _TIMED = (StepCode.LAUNCH, StepCode.GROUP, StepCode.COPY, StepCode.HOST_CALL)
 _ROOM, MOST = 1 << 10, 1 << 20  # steps of one call that are noted: at first, and at most
@@ -69,3 +79,38 @@ class TimedDriver(HostDriver):
     def _make_room(self, steps: int) -> None:
         self._times = (_StepTime * steps)()
         self._found.times, self._found.room = ctypes.cast(self._times, ctypes.POINTER(_StepTime)), steps
+
+
+class ApartVm(Vm):
+    """The VM, in which the launches of a group run one after the other; it notes the times of launches alone."""
+
+    def __init__(self, artifact: Artifact, program: LoadedProgram, runtime: Runtime, note: Note) -> None:
+        """`note` gets every run; numbers of steps are those among `leaves`."""
+        super().__init__(artifact, program, runtime, self._observed)
+        self._numbers = {id(step): number for number, step in enumerate(leaves(artifact.steps))}
+        self._note, self._threads = note, runtime.threads
+        self._launched = self._parallel
+        self._parallel = self._timed
+        self._last: tuple[int, int] | None = None
+        self._times = list[StepTime]()
+
+    def run(
+        self, arguments: Pointers, results: Pointers, plan: CallPlan, arena: ctypes.c_void_p, owner: object = None
+    ) -> None:
+        """As `Vm.run`, and note the times."""
+        self._times.clear()
+        super().run(arguments, results, plan, arena, owner)
+        symbols = dict(zip(self._artifact.symbols, plan.registers, strict=False))
+        self._note(TimedRun(self._artifact, symbols, tuple(self._times), 0, self._threads))
+
+    def _timed(self, *given: object) -> int:
+        began = time.perf_counter_ns()
+        done = self._launched(*given)
+        self._last = began, time.perf_counter_ns()
+        return done
+
+    def _observed(self, step: Step, buffers: Mapping[Slot, Array]) -> None:
+        del buffers
+        if self._last is not None:
+            self._times.append(StepTime(self._numbers[id(step)], *self._last))
+            self._last = None

@@ -183,8 +183,9 @@ class GpuExecutable:
         self.arguments.check_count(arrays)
         return traced(self.arguments.with_bound(arrays))
 
-    def timed(self, note: Note) -> GpuExecutable:
+    def timed(self, note: Note, *, apart: bool = False) -> GpuExecutable:
         """The same program with the same arguments bound, that notes the times of the steps of each call."""
+        del apart  # there are no groups of launches
         driver = TimedGpuVm(self.artifact, self.device, note)
         timed = copy(self)
         timed._queue = CallQueue(self.artifact, self.device, driver, None)  # noqa: SLF001  (a copy of ours)
