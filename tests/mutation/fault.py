@@ -143,6 +143,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "jit_traces": ("tests/jit/test_transforms.py",),
     "user_text": ("tests/pipeline/test_user_text.py",),
     "launches": ("tests/runtime/cuda/test_launch_table.py", "tests/runtime/cuda/test_gpu_executable.py"),
+    "profiles": ("tests/profiling", "tests/kernels/test_flops.py", "tests/runtime/cpu/test_machine_rates.py"),
 }
 
 

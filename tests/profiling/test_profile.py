@@ -138,6 +138,15 @@ def test_long_loops_get_room() -> None:
     assert len(found.events) == 3 + 4001
 
 
+def test_steps_beyond_the_room_are_counted() -> None:
+    executable, runs = program().executable, list[TimedRun]()
+    timed: Any = executable.timed(runs.append)
+    for _ in range(2):
+        timed(arguments(turns=2000))
+    assert [len(run.times) + run.lost for run in runs] == [4004, 4004]
+    assert runs[0].lost > 0 == runs[1].lost
+
+
 def test_more_steps_than_can_be_noted_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shlo_disc.runtime.cpu.step_times.MOST", 1500)
     with pytest.raises(shlo_disc.ShloDiscError, match=r"found 4004 steps in one call, expected at most 1500"):
@@ -154,7 +163,7 @@ def test_bound_programs_have_profiles() -> None:
 def test_arguments_that_calls_overwrite_are_copied() -> None:
     text = """\
 func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
-  %0 = stablehlo.negate %x : tensor<?xf32>
+  %0 = stablehlo.add %x, %x : tensor<?xf32>
   return %0 : tensor<?xf32>
 }
 """
