@@ -36,7 +36,7 @@ from shlo_disc.report_model import GroupText
 Json: TypeAlias = Mapping[str, Any]
 
 # In this order.
-SCRIPTS = ("size_expr", "sizes", "dom", "profile", "layout", "graph", "group", "memory", "views", "main")
+SCRIPTS = ("size_expr", "sizes", "dom", "profile", "layout", "graph", "group", "growth", "memory", "views", "main")
 _FOLDER = files("shlo_disc.report") / "web"
 _KERNEL = re.compile(
     r'^extern "C" [^\n]*?\bvoid (?:__launch_bounds__\([^)]*\) )?(\w+)\([^{;]*\{\n.*?^}\n?', re.MULTILINE | re.DOTALL

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Generator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -101,9 +102,10 @@ def test_facts_open_to_what_they_follow_from(opened: Page, model: Artifact) -> N
     numbers = [k for k, fact in enumerate(facts) if fact.because][:40]
     assert numbers
     opened.go("#facts")
+    opened.run("document.querySelectorAll('.fold').forEach((one) => one.open = true)")
     for number in numbers:
         fact = facts[number]
-        item = f'.page > .facts > [data-fact="{number}"]'
+        item = f':is(.page, .fold) > .facts > [data-fact="{number}"]'
         assert fact.text.replace("*", "·").replace("-", "\u2212") in opened.text(item)
         assert fact.reason in opened.text(item)
         opened.click(f"{item} summary")
@@ -120,6 +122,39 @@ def test_sizes_move_the_memory_as_the_runtime_counts_it(opened: Page, model: Art
         assert found == evaluate(model.arena_bytes, {"b": b, "t": t})
         live = opened.run("Number(document.getElementById('live-bytes').dataset.value)")
         assert 0 < live <= found
+
+
+def test_memory_is_drawn_over_each_size(opened: Page, model: Artifact) -> None:
+    opened.go("#memory")
+    for name, sizes in (("b", {"b": 24, "t": 5}), ("t", {"b": 3, "t": 40})):
+        for size, value in sizes.items():
+            opened.set_size(size, value)
+        picked = f"f.value = '{name}'; f.dispatchEvent(new Event('change'));"
+        opened.run(f"((f) => {{ {picked} }})(document.getElementById('growth-size'))")
+        now = opened.run("Number(document.querySelector('.now').dataset.bytes)")
+        assert now == evaluate(model.arena_bytes, sizes)
+        path = opened.run("document.querySelector('.growth .line').getAttribute('d')")
+        points = [tuple(map(float, point.split())) for point in re.findall(r"[\d.]+ [\d.]+", path)]
+        assert len(points) > 50
+        assert points == sorted(points), "from left to right"
+        assert points[0][1] > points[-1][1], "more bytes are further up"
+    assert complaints(opened) == []
+
+
+def test_facts_are_folded_by_what_they_are_about(opened: Page, model: Artifact) -> None:
+    def search(text: str) -> None:
+        typed = f"f.value = '{text}'; f.dispatchEvent(new Event('input'));"
+        opened.run(f"((f) => {{ {typed} }})(document.getElementById('search'))")
+
+    opened.go("#facts")
+    names = opened.run("[...document.querySelectorAll('.fold > summary > code')].map((one) => one.textContent)")
+    assert len(names) > 1
+    about = {shape.dims[axis] for _, shape, axis in model.report.dims()} | {one.subject for one in model.report.facts}
+    assert set(names) <= {text.replace("*", "·").replace("-", "\u2212") for text in about}
+    assert opened.count(".fold[open]") == 0
+    search("argument")
+    assert opened.count(".fold[open]") == opened.count(".fold")
+    search("")
 
 
 def test_the_memory_is_what_a_call_uses(browser: Browser, tmp_path: Path) -> None:

@@ -46,6 +46,7 @@ function memoryView(env) {
       figure(String(arena.buffers.length), "temporaries", "temporaries", arena.buffers.length)),
     h("p", { class: "formula wide" }, h("b", null, "Arena: "), sizeText(DATA.arena), " bytes"),
     h("p", { class: "quiet" }, `Besides it: ${outside.join(", ")}.`),
+    growthSection(),
     arena.buffers.length ? memoryChart(arena) : h("p", null, "No value waits in memory between two kernels."),
     arena.buffers.length > 0 && bufferTable(arena, env));
 }

@@ -36,6 +36,25 @@ function factList(numbers) {
   return h("ul", { class: "facts" }, numbers.map((number) => factItem(number)));
 }
 
+const FEW_FACTS = 8; // that are not folded
+
+/**
+ * Facts folded by the symbols that they are about, or the sizes that they say values have; all of them open while something is searched for.
+ * @param {number[]} numbers @param {string} query
+ */
+function foldedFacts(numbers, query) {
+  /** @type {Map<string, number[]>} */
+  const folds = new Map();
+  for (const number of numbers) {
+    const fact = FACTS[number];
+    const about = number < DATA.facts.length ? fact.subject : fact.text.slice(fact.text.indexOf(" = ") + 3);
+    folds.set(about, [...(folds.get(about) ?? []), number]);
+  }
+  if (numbers.length <= FEW_FACTS || folds.size === 1) return factList(numbers);
+  return h("div", null, [...folds].map(([about, own]) =>
+    h("details", { class: "fold", open: query !== "" && "" }, h("summary", null, h("code", null, sizeText(about)), ` (${own.length})`), factList(own))));
+}
+
 /** What a fact follows from is written when it is opened: chains share their ends. @param {number} number @returns {HTMLElement} */
 function factItem(number) {
   const fact = FACTS[number];
@@ -56,8 +75,8 @@ function factsView(query) {
   return h("div", { class: "page" },
     h("h2", null, "Sizes"), sizeTable(),
     h("h2", null, `Facts (${found.length === DATA.facts.length ? found.length : `${found.length} of ${DATA.facts.length}`})`),
-    h("p", { class: "quiet" }, "They hold for every call that the checks let pass."), factList(found),
-    dims.length > 0 && [h("h2", null, `Sizes of values (${dims.length})`), factList(dims.slice(0, MOST_DIMS)),
+    h("p", { class: "quiet" }, "They hold for every call that the checks let pass."), foldedFacts(found, query),
+    dims.length > 0 && [h("h2", null, `Sizes of values (${dims.length})`), foldedFacts(dims.slice(0, MOST_DIMS), query),
       dims.length > MOST_DIMS && h("p", { class: "quiet" }, `and ${dims.length - MOST_DIMS} more: search for a value, an op or a line`)],
     h("h2", null, `Checks (${DATA.checks.length})`), checkTable());
 }
