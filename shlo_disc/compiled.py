@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -293,25 +293,38 @@ class Compiled:
             raise ShloDiscError("found no trace of calls, expected CompileOptions(trace_selection=True) on the CPU")
         return tuple(log)
 
-    def report(self, path: str | os.PathLike[str], profile: Profile | None = None) -> None:
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        profile: Profile | None = None,
+        *,
+        beside: Compiled | None = None,
+        beside_profile: Profile | None = None,
+    ) -> None:
         """Write a self-contained HTML page: groups, kernels, facts, decisions, memory over time.
 
         Args:
             path: the file to write.
             profile: what `profile` measured of this program: the page then shows the times of groups and steps.
+            beside: another program, or this one compiled with other options: the page then compares both.
+            beside_profile: what was measured of that one.
 
         Raises:
             ShloDiscError: a profile of another program; before anything is written.
             OSError: it cannot be written.
         """
-        from shlo_disc.report.page import write_page  # noqa: PLC0415  few programs need it
+        from shlo_disc.report.comparison import Side, write_comparison  # noqa: PLC0415  few programs need it
+        from shlo_disc.report.page import write_page  # noqa: PLC0415
 
-        if profile is None:
-            write_page(self._describe(), Path(path))
+        own = self._describe()
+        data = _profile_data(profile, own)
+        if beside is None:
+            write_page(own, Path(path), data)
             return
-        from shlo_disc.profiling.data import data_for  # noqa: PLC0415
-
-        write_page(self._describe(), Path(path), data_for(profile, self._describe()))
+        other = beside._describe()  # noqa: SLF001  (another of ours)
+        names = (own.name, other.name) if own.name != other.name else (own.name, f"{other.name}, beside")
+        sides = [Side(names[0], own, data), Side(names[1], other, _profile_data(beside_profile, other))]
+        write_comparison(sides, Path(path))
 
     def facts(self) -> tuple[FactText, ...]:
         """Everything that is known of the sizes of the program's values.
@@ -325,6 +338,15 @@ class Compiled:
 def origin_of(compiled: Compiled) -> Origin | None:
     """What a program was compiled from."""
     return compiled._origin  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+
+def _profile_data(profile: Profile | None, artifact: Artifact) -> Mapping[str, Any] | None:
+    """The data of a profile for a page. Raises `ShloDiscError` if it is another program's."""
+    if profile is None:
+        return None
+    from shlo_disc.profiling.data import data_for  # noqa: PLC0415  few programs need it
+
+    return data_for(profile, artifact)
 
 
 def profile_of_arrays(program: Compiled | Bound, arrays: Sequence[Any], repeat: int) -> Profile:

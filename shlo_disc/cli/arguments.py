@@ -26,7 +26,7 @@ def command_line(program: str = "python -m shlo_disc") -> argparse.ArgumentParse
     verifying = commands.add_parser("verify", help="check programs against the StableHLO specification")
     verifying.add_argument("--verbose", action="store_true", help="a line for each file that is fine, too")
     tabulating = commands.add_parser("ops", help="count the ops, and say which of them run on which target")
-    reporting = commands.add_parser("report", help="compile a program, and write a page about it for a browser")
+    reporting = commands.add_parser("report", help="compile a program, or two, and write a page about it for a browser")
     reporting.add_argument("-o", "--output", default="report.html", metavar="PAGE", help="default: report.html")
     reporting.add_argument("--device", choices=target_names(), default=HOST, help=f"default: {HOST}")
     compiling = commands.add_parser("compile", help="compile a program, and write a file that runs without a compiler")

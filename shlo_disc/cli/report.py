@@ -1,4 +1,4 @@
-"""`python -m shlo_disc report FILE`: compile a program, and write a page about it."""
+"""`python -m shlo_disc report FILE [OTHER]`: compile a program, or two, and write a page about it."""
 
 from __future__ import annotations
 
@@ -11,27 +11,38 @@ from shlo_disc.cli.output import give, say
 from shlo_disc.cli.programs import Programs
 from shlo_disc.diagnostics import CompileError
 from shlo_disc.pipeline import Request, Stopwatch, compile_module
+from shlo_disc.report.comparison import Side, write_comparison
 from shlo_disc.report.page import write_page
+
+_MOST = 2  # programs on one page
 
 
 def run_report(options: argparse.Namespace) -> int:
     """Write the page. Gives the exit code."""
     programs, path = Programs(options.files), Path(options.output)
     found = list(programs)
-    if len(found) > 1:
-        programs.complain(InputError(f"found {len(found)} programs, expected one: a page is about one program"))
+    if len(found) > _MOST:
+        programs.complain(InputError(f"found {len(found)} programs, expected one, or {_MOST} to compare"))
         return programs.code
-    for _, module in found:
+    sides = list[Side]()
+    for name, module in found:
         try:
-            write_page(compile_module(module, Request(options.device), Stopwatch()), path)
+            sides.append(Side(name, compile_module(module, Request(options.device), Stopwatch())))
         except CompileError as error:
             programs.complain(error)
-        except OSError as error:
-            programs.complain(InputError(f"{path}: {error.strerror}"))
+    if not sides or len(sides) < len(found):
+        return programs.code
+    try:
+        if len(sides) > 1:
+            write_comparison(sides, path)
         else:
-            size = path.stat().st_size
-            if options.json:
-                give(json.dumps({"path": str(path), "bytes": {path.name: size}}) + "\n")
-            else:
-                say(f"{path}: {size // 1024} KiB\n")
+            write_page(sides[0].artifact, path)
+    except OSError as error:
+        programs.complain(InputError(f"{path}: {error.strerror}"))
+        return programs.code
+    size = path.stat().st_size
+    if options.json:
+        give(json.dumps({"path": str(path), "bytes": {path.name: size}}) + "\n")
+    else:
+        say(f"{path}: {size // 1024} KiB\n")
     return programs.code

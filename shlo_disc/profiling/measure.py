@@ -186,7 +186,8 @@ class _Joined:
     def _members(self, part: int, step: ExecutedStep) -> Iterator[MemberProfile]:
         if isinstance(step.step, LaunchGroup):
             for k, (launch, group) in enumerate(zip(step.step.launches, step.member_groups, strict=True)):
-                yield MemberProfile(launch.kernel, group, self._alone.get((part, step.leaf + k), 0.0))
+                alone = self._alone.get((part, step.leaf + k), 0.0)
+                yield MemberProfile(launch.kernel, group, step.lines_of(group), alone)
 
     def _events(self, call: Sequence[TimedRun], positions: Mapping[_Step, int]) -> Iterator[Event]:
         every = list(self._each(call))

@@ -21,10 +21,14 @@ class Seconds:
 
 @record
 class MemberProfile:
-    """A launch of a launch group, and its seconds in one call in which each launch of the group runs alone."""
+    """A launch of a launch group: its kernel, its group and that one's lines.
+
+    `seconds`: in one call in which each launch of the group runs alone, the least.
+    """
 
     kernel: str
     group: int
+    lines: tuple[str, ...]
     seconds: float
 
 

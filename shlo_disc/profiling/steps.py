@@ -82,8 +82,7 @@ class ExecutedStep:
         """The lines that it computes, each once; that of its last op is the last one."""
         if isinstance(self.step, HostCall) and not self._texts():
             return (self.step.place,)
-        ops = [op for text in self._texts() for op in text.ops if not op.inlined]
-        return tuple(reversed(dict.fromkeys(op.origin or f"line {op.line}" for op in reversed(ops))))
+        return _lines(self._texts())
 
     @property
     def member_groups(self) -> tuple[int, ...]:
@@ -91,6 +90,10 @@ class ExecutedStep:
         members = self.artifact.report.steps[self.number + 1 :]
         count = len(self.step.members) if isinstance(self.step, LaunchGroup) else 0
         return tuple([-1 if one is None else one for one in members[:count]])
+
+    def lines_of(self, group: int) -> tuple[str, ...]:
+        """The lines of one group."""
+        return _lines([self.artifact.report.groups[group]])
 
     @property
     def precision(self) -> str:
@@ -173,6 +176,12 @@ def executed_steps(artifact: Artifact) -> Iterator[ExecutedStep]:
         own = dict.fromkeys(one for one in groups[number:end] if one is not None)
         yield ExecutedStep(artifact, number, leaf, place.step, tuple(own))
         leaf += len(place.step.members) if isinstance(place.step, LaunchGroup) else 1
+
+
+def _lines(texts: Sequence[GroupText]) -> tuple[str, ...]:
+    """Each line once, at the place of its last op."""
+    ops = [op for text in texts for op in text.ops if not op.inlined]
+    return tuple(reversed(dict.fromkeys(op.origin or f"line {op.line}" for op in reversed(ops))))
 
 
 def _is_packing(step: Step) -> bool:

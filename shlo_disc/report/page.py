@@ -37,6 +37,7 @@ Json: TypeAlias = Mapping[str, Any]
 
 # In this order.
 SCRIPTS = ("size_expr", "sizes", "dom", "profile", "layout", "graph", "group", "growth", "memory", "views", "main")
+_STYLE_OF_PARTITIONS = "iframe{width:100%;height:90vh;border:0}body{font-family:sans-serif}"
 _FOLDER = files("shlo_disc.report") / "web"
 _KERNEL = re.compile(
     r'^extern "C" [^\n]*?\bvoid (?:__launch_bounds__\([^)]*\) )?(\w+)\([^{;]*\{\n.*?^}\n?', re.MULTILINE | re.DOTALL
@@ -45,25 +46,33 @@ _KERNEL = re.compile(
 
 def write_page(artifact: Artifact, path: Path, profile: Json | None = None) -> None:
     """Write a self-contained HTML page about a compiled program, with the data of a profile of it, if there is one."""
-    text = _partitions(artifact, profile) if artifact.partitions else page(artifact, profile)
+    text = page_of(artifact, profile)
     path.write_text(text, encoding="utf-8", errors="backslashreplace")  # names may hold lone surrogates
+
+
+def page_of(artifact: Artifact, profile: Json | None = None) -> str:
+    """The HTML of the page about a program, or about all of its partitions."""
+    return _partitions(artifact, profile) if artifact.partitions else page(artifact, profile)
+
+
+def framed(title: str, style: str, body: str) -> str:
+    """A page that holds such pages in frames; `title` and `body` are HTML."""
+    style_of_pages, script = _texts()
+    styles = " ".join(f"'{_digest(one)}'" for one in dict.fromkeys((style, _STYLE_OF_PARTITIONS, style_of_pages)))
+    policy = f"default-src 'none'; style-src {styles}; script-src '{_digest(script)}'"
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title} · shlo_disc</title>'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}"><style>{style}</style></head>'
+        f"<body>{body}</body></html>"
+    )
 
 
 def _partitions(artifact: Artifact, profile: Json | None) -> str:
     """One page that holds the pages of all partitions, below the facts on sizes of the whole program."""
-    style = "iframe{width:100%;height:90vh;border:0}body{font-family:sans-serif}"
-    style_of_pages, script = _texts()
-    policy = (
-        f"default-src 'none'; style-src '{_digest(style)}' '{_digest(style_of_pages)}'; script-src '{_digest(script)}'"
-    )
     pages = [(html.escape(n.capitalize()), html.escape(page(part, profile, n))) for n, part in artifact.named_parts]
     frames = [f'<h2>{t}</h2><iframe title="{t}" srcdoc="{p}"></iframe>' for t, p in pages]
     name, facts = html.escape(artifact.name), html.escape(explain(artifact, "facts"))
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{name} · shlo_disc</title>'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}"><style>{style}</style></head>'
-        f"<body><h1>{name}</h1><pre>{facts}</pre>{''.join(frames)}</body></html>"
-    )
+    return framed(name, _STYLE_OF_PARTITIONS, f"<h1>{name}</h1><pre>{facts}</pre>{''.join(frames)}")
 
 
 def _texts() -> tuple[str, str]:

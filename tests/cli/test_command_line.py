@@ -276,12 +276,21 @@ def test_report(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         assert f'"device":"{device}"' in text
 
 
-def test_a_report_is_about_one_program_that_compiles(
+def test_a_report_compares_two_programs(file: Path, tmp_path: Path) -> None:
+    path, other = tmp_path / "page.html", tmp_path / "other.mlir"
+    other.write_text(TEXT)
+    assert main(["report", str(file), str(other), "-o", str(path)]) == 0
+    text = path.read_text()
+    assert text.count("<iframe ") == 2
+    assert all(f"<h2>{name}</h2>" in text for name in (file, other))
+
+
+def test_a_report_is_about_programs_that_compile(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "page.html"
-    assert main(["report", str(file), str(file), "-o", str(path)]) == 2
-    assert "found 2 programs, expected one" in capsys.readouterr().err
+    assert main(["report", *[str(file)] * 3, "-o", str(path)]) == 2
+    assert "found 3 programs, expected one, or 2 to compare" in capsys.readouterr().err
     for text in (UNSUPPORTED, WRONG, BROKEN):
         file.write_text(text)
         assert main(["report", str(file), "-o", str(path)]) == 1

@@ -157,6 +157,9 @@ class Page:
         return [event["params"] for event in mine]
 
 
+READY = "performance.getEntriesByName('ready').length"
+
+
 def open_tab(browser: Browser) -> Page:
     """An empty tab."""
     target = browser.send("Target.createTarget", url="about:blank", newWindow=True)["targetId"]
@@ -176,8 +179,8 @@ def load(page: Page, path: Path, ready: str) -> None:
     page.settle()
 
 
-def open_page(browser: Browser, path: Path) -> Page:
+def open_page(browser: Browser, path: Path, ready: str = READY) -> Page:
     """Load a report in a tab of its own, and wait until it is ready."""
     page = open_tab(browser)
-    load(page, path, "performance.getEntriesByName('ready').length")
+    load(page, path, ready)
     return page

@@ -24,6 +24,7 @@ from shlo_disc.pipeline import Request, Stopwatch, compile_text
 from shlo_disc.profiling.data import data_for
 from shlo_disc.profiling.profile import MemberProfile, Profile, Seconds, StepProfile
 from shlo_disc.profiling.steps import executed_steps
+from shlo_disc.report.comparison import Side, write_comparison
 from shlo_disc.report.page import page, write_page
 from shlo_disc.report.steps import kernel_names, places
 from shlo_disc.runtime.symbols import Symbols
@@ -31,7 +32,7 @@ from shlo_disc.size_expr import SizeExpr, SizeFn, SizeOp, evaluate
 from tests.api.programs import compiled, dims, spec, zeros
 from tests.pipeline.exports import In
 from tests.pipeline.programs import LAYER, dense, generated, layers, softmax
-from tests.report.browser import Browser, Page, chromium, find_chromium, open_page
+from tests.report.browser import READY, Browser, Page, chromium, find_chromium, open_page
 
 BROWSER = find_chromium()
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium here (Debian: apt-get install chromium)")
@@ -267,7 +268,7 @@ def measured(artifact: Artifact) -> Profile:
     """A profile whose only step, a launch group, takes 10 us; its launches alone take 1 us, 2 us, and so on."""
     (one,) = executed_steps(artifact)
     groups = one.member_groups
-    members = tuple(MemberProfile(f"kernel_{k}", group, (k + 1) * 1e-6) for k, group in enumerate(groups))
+    members = tuple(MemberProfile(f"kernel_{k}", group, (), (k + 1) * 1e-6) for k, group in enumerate(groups))
     step = StepProfile(
         part="", number=one.number, kind=one.kind, name=one.name, groups=one.groups, lines=(), runs=1,
         seconds=Seconds(1e-5, 2e-5), bytes_read=20_000, bytes_written=0, flops=50_000, precision="f32", threads=1,
@@ -298,6 +299,19 @@ def test_a_profile_shows_times_on_groups_and_steps(browser: Browser, model: Arti
     assert last / first == pytest.approx(members[-1].seconds / members[0].seconds, rel=0.01), "bars are times"
     tab.go("#host")
     assert "10.0 us" in tab.text(f"#step-{profile.steps[0].number}")
+    assert complaints(tab) == []
+
+
+def test_two_programs_are_shown_beside_each_other(browser: Browser, model: Artifact, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    write_comparison([Side("one", model), Side("two", model)], path)
+    ready = f"[...document.querySelectorAll('iframe')].every((one) => one.contentWindow.{READY})"
+    tab = open_page(browser, path, ready)
+    frames = "[...document.querySelectorAll('iframe')].map((one) => one.contentDocument)"
+    nodes = tab.run(f"{frames}.map((one) => one.querySelectorAll('.node').length)")
+    assert nodes == [len(model.report.groups)] * 2
+    boxes = tab.run("[...document.querySelectorAll('iframe')].map((one) => one.getBoundingClientRect().x)")
+    assert boxes[0] < boxes[1]
     assert complaints(tab) == []
 
 
