@@ -29,7 +29,7 @@ _LONGEST = 40  # of the name of a kernel
 
 def table(profile: Profile) -> str:
     """The steps in the order of the program, below the sizes and above the sums."""
-    rows = [TITLES, *(tuple(row(profile, step)) for step in profile.steps)]
+    rows = [TITLES, *(cells for step in profile.steps for cells in (tuple(row(profile, step)), *_alone(step)))]
     widths = [max(len(row[k]) for row in rows) for k in range(len(TITLES))]
     lines = ["  ".join(_aligned(row, widths)).rstrip() for row in rows]
     return printable("\n".join([*heading(profile), "", *lines, "", *sums(profile)]))
@@ -59,6 +59,13 @@ def row(profile: Profile, step: StepProfile) -> Iterator[str]:
     yield step.name if len(step.name) <= _LONGEST else f"{step.name[: _LONGEST - 3]}..."
     more = f" and {len(step.lines) - 1} more" if len(step.lines) > 1 else ""
     yield f"{one_line(step.line)}{more}"
+
+
+def _alone(step: StepProfile) -> Iterator[tuple[str, ...]]:
+    """A row for each launch of a launch group, with its time alone."""
+    for member in step.members:
+        cells = ["", "  alone", f"{member.seconds * 1e6:.2f}", *[""] * (len(TITLES) - 5)]
+        yield (*cells, f"  {member.kernel}", one_line(member.lines[-1]) if member.lines else "")
 
 
 def sums(profile: Profile) -> Iterator[str]:

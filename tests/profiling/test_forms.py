@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import shlo_disc
-from shlo_disc.profiling.profile import Event, Profile, Seconds, StepProfile
+from shlo_disc.profiling.profile import Event, MemberProfile, Profile, Seconds, StepProfile
 from shlo_disc.profiling.text import TITLES
 from shlo_disc.runtime.machine_rates import MachineRates, from_bytes, to_bytes
 from shlo_disc.runtime.selection import Option, SelectionTrace
@@ -80,6 +80,13 @@ def test_the_table_has_a_row_for_each_step() -> None:
     assert "50% memory" in lines[3]
     assert "steps 2000.00 us; a call 4000.00 us at least, 5000.00 us in the median" in lines
     assert "\x1b" not in str(made(step(name="\x1b[31m")))
+
+
+def test_the_table_has_a_row_for_each_launch_of_a_group() -> None:
+    members = (MemberProfile("dot_0", 0, ("a.py:1",), 1e-5), MemberProfile("add_1", 1, ("a.py:2",), 2e-6))
+    lines = str(made(step(kind="launch group", members=members))).splitlines()
+    assert lines[4].split() == ["alone", "10.00", "dot_0", "a.py:1"]
+    assert lines[5].split() == ["alone", "2.00", "add_1", "a.py:2"]
 
 
 def test_the_selections_say_what_was_predicted_and_measured() -> None:
