@@ -36,7 +36,7 @@ def page(profile: Profile) -> str:
 def fragment(profile: Profile) -> str:
     """What notebooks show."""
     head = "".join(f'<th class="{_kind(k)}">{title}</th>' for k, title in enumerate(TITLES))
-    body = "".join(f"<tr>{''.join(_cells(profile, step))}</tr>" for step in profile.steps)
+    body = "".join(_rows(profile))
     told = "".join(f"<p>{html.escape(line)}</p>" for line in heading(profile))
     total = "<br>".join(html.escape(line) for line in sums(profile))
     why = html.escape(selections(profile))
@@ -44,6 +44,16 @@ def fragment(profile: Profile) -> str:
         f"<style>{_STYLE}</style>{told}<table class='shlo-profile'><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
         f"</table><p>{total}</p><details><summary>how candidates were selected</summary><pre>{why}</pre></details>"
     )
+
+
+def _rows(profile: Profile) -> Iterator[str]:
+    """A row for each step, and one with the name of each partition."""
+    last = ""
+    for step in profile.steps:
+        if step.part != last:
+            yield f'<tr><th class="word" colspan="{len(TITLES)}">{html.escape(step.part)}</th></tr>'
+            last = step.part
+        yield f"<tr>{''.join(_cells(profile, step))}</tr>"
 
 
 def _cells(profile: Profile, step: StepProfile) -> Iterator[str]:

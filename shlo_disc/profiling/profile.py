@@ -45,7 +45,7 @@ class StepProfile:
         lines: the user's lines, of Python where the program has locations, else of its text; that of the result last.
         runs: how often a call runs it.
         seconds: of all its runs in one call.
-        bytes_read: of all its runs in one call; buffers that it reads count whole, and once for each run.
+        bytes_read: of all its runs in one call: each buffer once a run, whole, or what slices and gathers read of it.
         bytes_written: the same for what it writes.
         flops: floating-point operations of all its runs in one call, estimated; 0 where they are not counted.
         precision: "f64" if it computes in that type, else "f32".

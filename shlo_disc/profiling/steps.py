@@ -111,8 +111,7 @@ class ExecutedStep:
             case Launch() if _is_packing(self.step):
                 return StepCost()  # what it moves is not known: it does nothing where the operand is packed already
             case Launch() | LaunchGroup() | Choice():
-                reads, writes = self._slots()
-                return StepCost(self._bytes(reads, symbols), self._bytes(writes, symbols), self._flops(symbols))
+                return self._of_groups(symbols)
             case _:
                 assert_never(self.step)
 
@@ -147,15 +146,36 @@ class ExecutedStep:
     def _texts(self) -> list[GroupText]:
         return [self.artifact.report.groups[number] for number in self.groups]
 
-    def _slots(self) -> tuple[list[Slot], list[Slot]]:
-        """The buffers that are read, and written: of launches by rows, not what one of them passes to another."""
-        reads = list(dict.fromkeys([slot for text in self._texts() for slot in text.reads]))
-        writes = list(dict.fromkeys([slot for text in self._texts() for slot in text.writes]))
+    def _of_groups(self, symbols: Symbols) -> StepCost:
+        """The bytes that the groups' own formulas give, without those that never reach memory.
+
+        Of launches by rows that is what one of them passes to another, and what several read counts once. A scatter in
+        place reads and writes as many bytes of its target as it has updates.
+        """
+        texts, known, held = self._texts(), set[Slot](), set[Slot]()
         if isinstance(self.step, LaunchGroup):
+            known = {slot for text in texts for slot in text.writes}
             held = {member.launch.buffers[one.position] for member in self.step.members for one in member.held}
-            reads = [slot for slot in reads if slot not in writes]
-            writes = [slot for slot in writes if slot not in held]
-        return reads, writes
+        read = written = 0
+        for text in texts:
+            skipped = self._bytes(text.reads, symbols) - _value(text.bytes_read, symbols)  # by slices and gathers
+            read += max(0, self._bytes([slot for slot in text.reads if slot not in known], symbols) - max(0, skipped))
+            written += self._bytes([slot for slot in text.writes if slot not in held], symbols)
+            known.update(text.reads)
+        for text in texts:
+            for target in self._in_place(text):
+                whole = self._bytes([target], symbols)
+                spared = max(0, whole - max(0, _value(text.bytes_read, symbols) - whole))
+                read, written = read - spared, written - spared
+        return StepCost(max(0, read), max(0, written), self._flops(symbols))
+
+    def _in_place(self, text: GroupText) -> list[Slot]:
+        """The targets of a scatter that share memory with its results."""
+        if text.kind != "scatter":
+            return []
+        memory = [slot if one.memory is None else one.memory for slot, one in enumerate(self.artifact.buffers)]
+        results = {memory[slot] for slot in text.writes}
+        return [slot for slot in text.reads if memory[slot] in results]
 
     def _bytes(self, slots: Sequence[Slot], symbols: Symbols) -> int:
         buffers = [self.artifact.buffers[slot] for slot in slots]

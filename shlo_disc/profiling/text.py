@@ -29,9 +29,14 @@ _LONGEST = 40  # of the name of a kernel
 
 def table(profile: Profile) -> str:
     """The steps in the order of the program, below the sizes and above the sums."""
-    rows = [TITLES, *(cells for step in profile.steps for cells in (tuple(row(profile, step)), *_alone(step)))]
-    widths = [max(len(row[k]) for row in rows) for k in range(len(TITLES))]
-    lines = ["  ".join(_aligned(row, widths)).rstrip() for row in rows]
+    steps = [(step.part, [tuple(row(profile, step)), *_alone(step)]) for step in profile.steps]
+    every = [TITLES, *(cells for _, rows in steps for cells in rows)]
+    widths = [max(len(cells[k]) for cells in every) for k in range(len(TITLES))]
+    lines, last = ["  ".join(_aligned(TITLES, widths)).rstrip()], ""
+    for part, rows in steps:
+        lines += [] if part == last else [one_line(part)]
+        lines += ["  ".join(_aligned(cells, widths)).rstrip() for cells in rows]
+        last = part
     return printable("\n".join([*heading(profile), "", *lines, "", *sums(profile)]))
 
 

@@ -78,6 +78,7 @@ def test_the_table_has_a_row_for_each_step() -> None:
     assert " 1.00 " in lines[3], "GB/s"
     assert " 10.00 " in lines[3], "GFLOP/s"
     assert "50% memory" in lines[3]
+    assert lines[4] == "partition 1"
     assert "steps 2000.00 us; a call 4000.00 us at least, 5000.00 us in the median" in lines
     assert "\x1b" not in str(made(step(name="\x1b[31m")))
 
@@ -111,6 +112,7 @@ def test_html_links_the_lines_and_escapes_names(tmp_path: Path) -> None:
         assert "<script>" not in text
         assert "&lt;b&gt;:1" in text
     assert found.html().startswith("<!doctype html>")
+    assert ">partition 1</th>" in made(step(), COPY).html()
     assert "default-src 'none'" in found.html()
 
 

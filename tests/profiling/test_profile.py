@@ -258,3 +258,33 @@ func.func @main(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x64xf32>
     assert step.flops == 2 * (2 * 64 * 64 * 64) + 10 * 64 * 64
     assert step.bytes_read == 4 * 2 * 64 * 64, "what one launch passes to another is not read from memory"
     assert len(step.selections) == 2
+
+
+def test_what_is_not_touched_is_not_counted() -> None:
+    """A loop that reads a row of one array and writes it to another, in place."""
+    text = """\
+func.func @main(%x: tensor<?x64xf32>, %y: tensor<?x64xf32>, %n: tensor<i32>) -> tensor<?x64xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %c = %y) : tensor<i32>, tensor<?x64xf32>
+   cond {
+    %1 = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %2 = stablehlo.dynamic_slice %x, %i, %zero, sizes = [1, 64]
+      : (tensor<?x64xf32>, tensor<i32>, tensor<i32>) -> tensor<1x64xf32>
+    %3 = stablehlo.tanh %2 : tensor<1x64xf32>
+    %4 = stablehlo.dynamic_update_slice %c, %3, %i, %zero
+      : (tensor<?x64xf32>, tensor<1x64xf32>, tensor<i32>, tensor<i32>) -> tensor<?x64xf32>
+    %5 = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %5, %4 : tensor<i32>, tensor<?x64xf32>
+  }
+  return %0#1 : tensor<?x64xf32>
+}
+"""
+    run = shlo_disc.compile(text, options=CompileOptions(optimize=0))
+    x, y = (np.ones((500, 64), np.float32) for _ in range(2))
+    found = run.profile(x, y, np.array(10, np.int32), repeat=1)
+    rows = [step for step in found.steps if step.runs == 10]
+    moved = sum(step.moved for step in rows)
+    assert 10 * 2 * 4 * 64 <= moved < 10 * 8 * 4 * 64, "and not ten times 500 rows"
