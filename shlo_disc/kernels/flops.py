@@ -16,8 +16,9 @@ from shlo_disc.dynamic_ops.reduce import ReduceAttrs, ReduceWindowAttrs
 from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import Dim, const, product
 
-_MOVES = {one.name for family in (create, gather, move, slices) for one in family.OPS}
-_MOVES |= {CONVERT.name, BITCAST_CONVERT.name}
+_MOVES = frozenset(
+    one.name for family in (create.OPS, gather.OPS, move.OPS, slices.OPS, (CONVERT, BITCAST_CONVERT)) for one in family
+)
 
 
 def flops(op: Op[object]) -> Dim:
