@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
+import subprocess
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -288,3 +291,17 @@ func.func @main(%x: tensor<?x64xf32>, %y: tensor<?x64xf32>, %n: tensor<i32>) -> 
     rows = [step for step in found.steps if step.runs == 10]
     moved = sum(step.moved for step in rows)
     assert 10 * 2 * 4 * 64 <= moved < 10 * 8 * 4 * 64, "and not ten times all rows"
+
+
+@pytest.mark.skipif(shutil.which("objdump") is None, reason="there is no objdump here")
+def test_calls_have_no_clock() -> None:
+    executable: Any = program().executable
+
+    def clocks(function: str) -> int:
+        command = ["objdump", "-d", "-C", f"--disassemble={function}", str(executable.runtime.path)]
+        told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        assert f"<{function}>:" in told
+        return len(re.findall(r"call.*(StepClock|clock_gettime)", told))
+
+    assert clocks("shlo_run_timed") > 0
+    assert clocks("shlo_run_call") == 0
