@@ -63,13 +63,15 @@ def traffic(group: Group, producers: Producers) -> Traffic:
 def _bytes_read(group: Group, producers: Producers) -> Dim:
     """The bytes of the buffers that a group reads; of one that only slices and gathers read, those of their results."""
     inside = {t for op in group.ops for t in op.results}
-    parts, whole = dict[Tensor, Dim](), set[Tensor]()
+    parts, whole, seen = dict[Tensor, Dim](), set[Tensor](), set[Tensor]()
     waiting = [(t, _part(op, k)) for op in group.ops for k, t in enumerate(all_operands(op))]
     while waiting:
         tensor, part = waiting.pop()
         made = producers.get(tensor)
-        if tensor in inside:
+        if tensor in inside or (part is None and tensor in seen):
             continue
+        if part is None:
+            seen.add(tensor)
         if made is not None and is_free(made[0]):
             smaller = _part(made[0], 0) if part is None else part
             waiting += [(t, smaller) for t in made[0].operands]
