@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # for type checkers and editors; at run time `_HOMES` says the same
+    from shlo_disc.advisor.advice import advise
     from shlo_disc.bound import Bound
     from shlo_disc.compiled import Compiled
     from shlo_disc.custom_calls import register_custom_call
@@ -60,6 +61,7 @@ __all__ = [
     "UnsupportedOpError",
     "Value",
     "VerifyError",
+    "advise",
     "compile",
     "jit",
     "load",
@@ -95,6 +97,7 @@ _HOMES = {
     "UnsupportedOpError": ("shlo_disc.diagnostics", "UnsupportedOpError"),
     "Value": ("shlo_disc.ir.core", "Value"),
     "VerifyError": ("shlo_disc.diagnostics", "VerifyError"),
+    "advise": ("shlo_disc.advisor.advice", "advise"),
     "compile": ("shlo_disc.front_door", "compile"),
     "jit": ("shlo_disc.jit.function", "jit"),
     "load": ("shlo_disc.loading", "load"),

@@ -18,7 +18,7 @@ def command_line(program: str = "python -m shlo_disc") -> argparse.ArgumentParse
         prog=program,
         description="Look at StableHLO programs. Exit codes: 0 fine, 1 a program is refused, 2 a file cannot be read.",
     )
-    names = "print|verify|ops|report|compile|build|check|fuzz|tune|run|bench|explain|profile|cache|completion"
+    names = "print|verify|ops|report|compile|build|check|fuzz|tune|run|bench|explain|profile|advise|cache|completion"
     commands = parser.add_subparsers(dest="command", required=True, metavar=names)
     printing = commands.add_parser("print", help="parse programs and print them as MLIR does")
     printing.add_argument("--generic", action="store_true", help="every op in generic form")
@@ -59,9 +59,10 @@ def command_line(program: str = "python -m shlo_disc") -> argparse.ArgumentParse
     }
     for name, text in about.items():
         _add_options_of_calls(name, commands.add_parser(name, help=text))
-    caching = commands.add_parser("cache", help="look at the cache on disk, and clean it up")
-    caching.add_argument("action", choices=("path", "ls", "prune", "verify"), help="verify removes damaged entries")
-    caching.add_argument("--limit", metavar="SIZE", help="of prune: what may stay, such as 500MB (default: the bound)")
+    _add_options_of_advise(
+        commands.add_parser("advise", help="say what padding and compilations cost for the sizes of calls")
+    )
+    _add_options_of_cache(commands.add_parser("cache", help="look at the cache on disk, and clean it up"))
     completing = commands.add_parser("completion", help="print what makes a shell complete commands and options")
     completing.add_argument("shell", choices=SHELLS)
     forms = "text, MLIR bytecode or a serialized jax.export; - reads any"
@@ -92,6 +93,27 @@ def _add_options_of_calls(name: str, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--selections", action="store_true", help="say how products and kernels were chosen, too")
     if name == "run":
         parser.add_argument("-o", "--output", type=Path, metavar="ARRAYS", help="write the results there")
+
+
+def _add_options_of_advise(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="text or CSV, a line of sizes for each call; - reads any")
+    parser.add_argument(
+        "--columns", default="", metavar="NAMES", help="or numbers, such as batch,length (default: all)"
+    )
+    parser.add_argument("--batch", type=int, metavar="B", help="lines that form a call, padded to the longest of them")
+    parser.add_argument(
+        "--buckets", default="2,4,8,16", metavar="COUNTS", help="of sizes to pad to (default: 2,4,8,16)"
+    )
+    parser.add_argument(
+        "--cost", default="linear", metavar="NAME", help="linear, quadratic or layer:WIDTH (default: linear)"
+    )
+    parser.add_argument("--compile-seconds", type=float, metavar="S", help="that XLA takes to compile one shape")
+    parser.add_argument("-o", "--output", type=Path, metavar="PLOT", help="write a plot there, as an SVG")
+
+
+def _add_options_of_cache(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("path", "ls", "prune", "verify"), help="verify removes damaged entries")
+    parser.add_argument("--limit", metavar="SIZE", help="of prune: what may stay, such as 500MB (default: the bound)")
 
 
 def _add_options_of_check(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from typing import Any, cast
 from shlo_disc.cli.arguments import command_line
 from shlo_disc.cli.output import complain, give
 
-_FILES, _FOLDERS = ("FILE", "ARRAYS", "NPZ", "PAGE", "SAVED", "TRACE"), ("DIR",)
+_FILES, _FOLDERS = ("FILE", "ARRAYS", "NPZ", "PAGE", "PLOT", "SAVED", "TRACE"), ("DIR",)
 
 
 def run_completion(options: argparse.Namespace) -> int:

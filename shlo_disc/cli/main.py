@@ -31,6 +31,7 @@ _RUN: Mapping[str, tuple[str, str]] = {
     "bench": ("run", "run_bench"),
     "explain": ("run", "run_explain"),
     "profile": ("profile", "run_profile"),
+    "advise": ("advise", "run_advise"),
     "cache": ("cache", "run_cache"),
     "completion": ("completion", "run_completion"),
 }

@@ -109,6 +109,19 @@ class Family:
         """How many different shapes were served."""
         return sum(one.signatures for one in self.variants)
 
+    def served(self) -> tuple[tuple[str, ...], tuple[tuple[int, ...], ...]]:
+        """The names of the sizes that differ between the shapes served last, or are declared, and their values."""
+        with self._lock:
+            served = tuple(self._served)
+        history = SizeHistory(self.structure.names, self.structure.declared)
+        for shapes in served:
+            history.add(shapes)
+        if not served:
+            return (), ()
+        wanted = history.abstraction()
+        found = [sizes for sizes in map(wanted.solve, served) if sizes is not None]
+        return wanted.names, tuple([tuple([sizes[one] for one in wanted.symbols]) for sizes in found])
+
     def variant(self, shapes: Shapes) -> SizeVariant:
         """The program that serves a call; it is traced if there is none. Raises the function's own errors."""
         if (found := self._served.get(shapes)) is not None:

@@ -20,6 +20,18 @@ class VariantReport:
 
 
 @record
+class ServedSizes:
+    """The sizes of calls of one structure.
+
+    `names`: of the sizes that differ between these calls, or are declared; `rows`: their values, for each different
+    shape of the last 4,096 ones.
+    """
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[int, ...], ...]
+
+
+@record
 class FunctionReport:
     """What was compiled for a function.
 
@@ -31,6 +43,7 @@ class FunctionReport:
         variants: the programs, without derived ones, each with its reason.
         compiled: what was compiled, and the seconds of each.
         handed_to_jax: calls that `jax.jit` serves, each with its reason.
+        sizes: of the calls, for each structure of arguments; `shlo_disc.advise` takes them.
     """
 
     name: str
@@ -40,6 +53,7 @@ class FunctionReport:
     variants: tuple[VariantReport, ...]
     compiled: tuple[tuple[str, float], ...]
     handed_to_jax: tuple[str, ...]
+    sizes: tuple[ServedSizes, ...]
 
     def __str__(self) -> str:
         lines = [
@@ -69,6 +83,7 @@ def describe(name: str, families: Sequence[Family], refused: Sequence[str], comp
         variants=tuple(variants),
         compiled=compiled,
         handed_to_jax=tuple(refused),
+        sizes=tuple([ServedSizes(*family.served()) for family in families]),
     )
 
 

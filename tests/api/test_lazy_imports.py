@@ -27,7 +27,7 @@ quick = pytest.mark.quick  # the others take a process that loads the parser for
 
 ROOT = Path(__file__).resolve().parents[2]
 HOMES: dict[str, tuple[str, str]] = vars(shlo_disc)["_HOMES"]
-COMMANDS = ("print", "verify", "ops", "report", "check", "fuzz", "tune")
+COMMANDS = ("print", "verify", "ops", "report", "check", "fuzz", "tune", "advise")
 HEAVY = {"jax", "jaxlib", "ml_dtypes", "numpy", "scipy", "sympy"}
 COMPILER = {
     "analysis", "compiled", "dynamic_ops", "emit", "expr", "fusion", "host", "jit", "kernels", "legalize", "lower_cpu",

@@ -28,6 +28,7 @@ PUBLIC = (
     "UnsupportedOpError",
     "Value",
     "VerifyError",
+    "advise",
     "compile",
     "jit",
     "load",
