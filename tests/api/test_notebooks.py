@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import nbformat
@@ -11,6 +12,10 @@ import pytest
 from tools.notebooks import NOTEBOOKS, SOURCES, executed, notebook_of
 
 NAMES = sorted(path.stem for path in SOURCES.glob("*.py"))
+
+
+# Libraries that a notebook needs and no extra has.
+NEEDS = {"training": ("flax", "optax", "equinox")}
 
 
 def test_every_notebook_has_a_source() -> None:
@@ -34,5 +39,8 @@ def test_a_notebook_is_that_of_its_source_and_has_outputs(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_runs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = [package for package in NEEDS.get(name, ()) if find_spec(package) is None]
+    if missing:
+        pytest.skip(f"not installed: {', '.join(missing)}")
     monkeypatch.setenv("NOTEBOOK_QUICK", "1")
     executed(SOURCES / f"{name}.py")

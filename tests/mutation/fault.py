@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 # Names of suites: the arguments of pytest. Each takes seconds, so that a fault is known soon after it was made.
 SUITES: Mapping[str, tuple[str, ...]] = {
+    "advisor": ("tests/advisor",),
     "dims": (
         "tests/legalize/test_shape_arithmetic.py",
         "tests/expr/test_bounds.py",
