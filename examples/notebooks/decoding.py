@@ -265,8 +265,8 @@ plt.show()
 #
 # - A cache that grows is copied at each step, as the new array is larger, where XLA writes one token into a donated
 #   cache. Attention reads all of the cache in either case; the copy adds to that.
-# - Once everything is compiled, no way is the fastest at all lengths, and at short ones `shlo_disc` is not: see the plot.
-#   What the growing cache saves is compilations, and code for room and masks.
+# - Once everything is compiled, no way is the fastest at all lengths, and at short ones `shlo_disc` is not: see the
+#   plot. What the growing cache saves is compilations, and code for room and masks.
 # - The fixed size is simplest for XLA: one compilation. It needs the memory of the longest text for each text, and
 #   computes masked places. A server that knows its longest text, and has texts of about that length, loses little.
 # - The model is small, and takes one token of one text at a time, so what a call itself costs is a good part of a step.

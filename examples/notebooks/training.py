@@ -43,7 +43,7 @@ import shlo_disc
 from examples.shape_streams import COMPILED, power_of_two
 
 QUICK = bool(os.environ.get("NOTEBOOK_QUICK"))  # as the tests run it: fewer steps
-STEPS = 3 if QUICK else 32
+STEPS = 2 if QUICK else 32
 print(f"JAX {jax.__version__}, shlo_disc {shlo_disc.__version__}, {os.cpu_count()} cores")
 
 # %% [markdown]
@@ -274,7 +274,7 @@ def fit(arrays, state, xs):
 
 
 fit_ours, fit_theirs = shlo_disc.jit(fit), jax.jit(fit)
-shapes = [(rng.integers(4, 33), rng.integers(5, 41)) for _ in range(3 if QUICK else 12)]
+shapes = [(rng.integers(4, 33), rng.integers(5, 41)) for _ in range(2 if QUICK else 12)]
 found, first_state = {}, (arrays, adam.init(arrays))
 before = len(compiled)
 for function in (fit_theirs, fit_ours):
