@@ -9,6 +9,7 @@ from shlo_disc.check.names import KINDS, OTHERS, WAYS, xla_is_installed
 from shlo_disc.target_names import HOST, target_names
 
 _WITHOUT_JSON = ("print", "completion")  # their output is a text of a language of its own
+_FORMS = "text, MLIR bytecode or a serialized jax.export; - reads any"
 SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
 
 
@@ -34,14 +35,7 @@ def command_line(program: str = "python -m shlo_disc") -> argparse.ArgumentParse
     compiling.add_argument(
         "--targets", metavar="LEVELS", help="such as x86-64-v3,x86-64-v4,aarch64 (default: the best for this CPU)"
     )
-    building = commands.add_parser("build", help="compile a program, and write it as a library for C")
-    building.add_argument("--out", required=True, metavar="DIR", help="the folder to write to")
-    building.add_argument("--name", default="model", help="of the library and its functions (default: model)")
-    building.add_argument(
-        "--target",
-        metavar="MACHINE",
-        help="x86-64-v2, -v3 or -v4, aarch64, or native (default: the best that this CPU is)",
-    )
+    _add_options_of_build(commands.add_parser("build", help="compile a program, and write it as a library for C"))
     _add_options_of_check(
         commands.add_parser("check", help="run a program in several ways, and shrink it where they differ")
     )
@@ -65,15 +59,24 @@ def command_line(program: str = "python -m shlo_disc") -> argparse.ArgumentParse
     _add_options_of_cache(commands.add_parser("cache", help="look at the cache on disk, and clean it up"))
     completing = commands.add_parser("completion", help="print what makes a shell complete commands and options")
     completing.add_argument("shell", choices=SHELLS)
-    forms = "text, MLIR bytecode or a serialized jax.export; - reads any"
-    compiling.add_argument("file", metavar="FILE", help=forms)
-    building.add_argument("file", metavar="FILE", help=f"a program that `save` wrote, {forms}")
+    compiling.add_argument("file", metavar="FILE", help=_FORMS)
     for command in (printing, verifying, tabulating, reporting):
         command.add_argument("files", nargs="+", metavar="FILE", help="text or MLIR bytecode; - is the standard input")
     for name, command in commands.choices.items():
         if name not in _WITHOUT_JSON:
             command.add_argument("--json", action="store_true", help="for other programs to read")
     return parser
+
+
+def _add_options_of_build(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help=f"a program that `save` wrote, {_FORMS}")
+    parser.add_argument("--out", required=True, metavar="DIR", help="the folder to write to")
+    parser.add_argument("--name", default="model", help="of the library and its functions (default: model)")
+    parser.add_argument(
+        "--target",
+        metavar="MACHINE",
+        help="x86-64-v2, -v3 or -v4, aarch64, or native (default: the best that this CPU is)",
+    )
 
 
 def _add_options_of_calls(name: str, parser: argparse.ArgumentParser) -> None:
