@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,8 @@ NOT_RUN = {
     ("CONTRIBUTING.md", "console"): "make runs it, and is what runs the tests",
     ("docs/how-to/cuda.md", "python"): "needs a GPU",
     ("docs/how-to/install.md", "console"): "tests/api/test_wheel.py installs the wheel",
+    ("docs/how-to/choose-padding.md", "console"): "tests/cli/test_advise_command.py runs the command on other lengths",
+    ("docs/how-to/profile.md", "console"): "tests/cli/test_calls.py runs the command on another program",
     ("docs/explanation/schedules.md", "python"): "measures this CPU; tests/schedules has it measure less",
     ("docs/reference/testing.md", "console"): "hours of random programs, mutants and sanitizers",
 }
@@ -60,6 +63,25 @@ def _exported() -> Any:
     return export.export(jax.jit(_step))(
         {"w": jax.ShapeDtypeStruct((8, 8), W.dtype)}, jax.ShapeDtypeStruct((n, 8), W.dtype)
     )
+
+
+def _with_product() -> Mapping[str, Any]:
+    """A product of arguments, as the page on profiles has it."""
+    types = [jax.ShapeDtypeStruct(shape, W.dtype) for shape in ((*export.symbolic_shape("n"), 8), (8, 8))]
+    return {"shlo_disc": shlo_disc, "exported": export.export(jax.jit(jnp.matmul))(*types), "x": X, "w": W}
+
+
+def _with_lengths() -> Mapping[str, Any]:
+    lengths = [int(one) for one in np.random.default_rng(0).integers(1, 300, 64)]
+    return {
+        "shlo_disc": shlo_disc,
+        "jax": jax,
+        "time": time,
+        "train": _step,
+        "params": {"w": W},
+        "batch": X,
+        "lengths": lengths,
+    }
 
 
 def _reduced() -> Any:
@@ -89,9 +111,11 @@ FILES: Mapping[str, tuple[Callable[[], Mapping[str, Any]], Callable[[Mapping[str
         lambda found: found["loss"]({"w": W}, X, X).shape == (),
     ),
     "docs/how-to/c.md": (
-        lambda: {"shlo_disc": shlo_disc, "model": lambda x, w: x @ w},
+        lambda: {"shlo_disc": shlo_disc, "model": lambda x, w: x @ w, "params": np.ones((5, 64), np.float32)},
         lambda _: Path("package/model.h").exists(),
     ),
+    "docs/how-to/profile.md": (_with_product, lambda found: found["profile"].steps),
+    "docs/how-to/choose-padding.md": (_with_lengths, lambda found: found["advice"].ways[0].compilations > 0),
     "docs/how-to/add-a-target.md": (_with_target, lambda found: np.array_equal(found["outcome"][0], X[0])),
     "docs/explanation/memory.md": (
         lambda: {"run": shlo_disc.compile(lambda x: jnp.tanh(x @ x.T) @ x, shapes="f32[b, s]", device="cpu")},
