@@ -87,7 +87,7 @@ wheel: $(INSTALLED)
 
 site: $(INSTALLED)
 	rm -rf build/site
-	$(BIN)/python -m sphinx --quiet --fail-on-warning --builder html --conf-dir tools/site --doctree-dir build/site-pages . build/site
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --builder html --conf-dir tools/documentation --doctree-dir build/site-pages . build/site
 	@echo "build/site/index.html"
 
 bench: $(INSTALLED)

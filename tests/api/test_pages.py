@@ -135,9 +135,11 @@ FILES: Mapping[str, tuple[Callable[[], Mapping[str, Any]], Callable[[Mapping[str
 
 
 @pytest.fixture(autouse=True)
-def _no_custom_calls_are_left() -> Generator[None]:
+def _custom_calls_of_pages_are_forgotten() -> Generator[None]:
+    before = dict(custom_calls._hooks)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     yield
     custom_calls._hooks.clear()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    custom_calls._hooks.update(before)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
 
 def _blocks() -> set[tuple[str, str]]:

@@ -2,7 +2,13 @@
 
 project = "shlo_disc"
 copyright = "the authors of shlo_disc"  # noqa: A001 - the name that Sphinx reads
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "tools.site.extension"]
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "tools.documentation.extension",
+]
 root_doc = "docs/README"
 include_patterns = ["*.md", "docs/**.md", "examples/README.md", "examples/*.ipynb", "benchmarks/notes/*.md"]
 exclude_patterns = [".*", "build", "dist", "shared", "shlo_disc", "tests", "tools", "**/__pycache__"]

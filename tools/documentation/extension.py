@@ -15,9 +15,9 @@ from pathlib import Path
 from pygments.lexers.special import TextLexer  # pyright: ignore[reportMissingTypeStubs]
 from sphinx.application import Sphinx
 
-from tools.site.api import api_text, errors_text, options_text
-from tools.site.command_line import command_line_text
-from tools.site.results import results_text
+from tools.documentation.api import api_text, errors_text, options_text
+from tools.documentation.command_line import command_line_text
+from tools.documentation.results import results_text
 
 GENERATED: Mapping[str, Callable[[], str]] = {
     "api": api_text,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from shlo_disc.cli.arguments import command_line
-from tools.site.tables import table
+from tools.documentation.tables import table
 
 
 def command_line_text() -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import Any, cast
 
-from tools.site.tables import table
+from tools.documentation.tables import table
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "benchmarks" / "results"

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = max(command_line().format_usage().split(), key=len).split("|")
-BUILD = ["-m", "sphinx", "--quiet", "--fail-on-warning", "--builder", "html", "--conf-dir", "tools/site"]
+BUILD = ["-m", "sphinx", "--quiet", "--fail-on-warning", "--builder", "html", "--conf-dir", "tools/documentation"]
 
 
 class Page(HTMLParser):

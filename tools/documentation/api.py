@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 import shlo_disc
-from tools.site.tables import table
+from tools.documentation.tables import table
 
 # Which names stand together, in the order of the page. A test holds this to `shlo_disc.__all__`.
 GROUPS: Mapping[str, tuple[str, ...]] = {
