@@ -25,6 +25,7 @@ nb_execution_mode = "off"  # notebooks hold their outputs; tests/api/test_notebo
 nb_merge_streams = True
 nb_mime_priority_overrides = [("*", "text/latex", None)]  # MathJax would be loaded from elsewhere
 
+highlight_language = "none"  # of blocks that name none: output, mostly
 default_role = "code"  # docstrings mark code by single backticks
 autodoc_member_order = "bysource"
 autodoc_class_signature = "separated"  # constructors are left out: users get objects from functions
