@@ -198,7 +198,7 @@ def _excused(found: Array, expected: Array, runs: Sequence[Array], tolerance: To
             high = np.where(numbers, everyone, -np.inf).max(axis=0, initial=-np.inf)
             unit = units(size, _real(expected.dtype))
             apart: Array = np.maximum(high - low, 0)
-            far = np.minimum(_FAR * unit, np.maximum(_MOSTLY * size, unit))
+            far = np.fmin(_FAR * unit, np.maximum(_MOSTLY * size, unit))  # also where the element is NaN
             beside: Array = np.where(np.greater(apart, far), apart, _SPREAD * apart)
             reach = (beside + _BESIDE * unit) * tolerance.scale + tolerance.absolute
             least = np.where((everyone == -np.inf).any(axis=0), -np.inf, low - reach)

@@ -35,7 +35,7 @@ class ProfiledCall:
     kwargs: Mapping[str, Any]
 
     def run(self) -> None:
-        """ProfiledCall it through its ordinary entry."""
+        """Call the program through its ordinary entry."""
         self.program(*self.args, **self.kwargs)
 
     def arrays(self) -> Sequence[Any]:
@@ -54,9 +54,7 @@ def profile_call(call: ProfiledCall, described: Artifact, repeat: int, cache_dir
     timed = executable.timed(runs.append)
     fresh, donates = _copies_of_donated(executable, call.arrays()), bool(executable.artifact.donations)
     calls, whole = list[list[TimedRun]](), list[float]()
-    for number in range(
-        -1, repeat
-    ):  # the first turn makes plans, wakes threads, and finds out how many steps there are
+    for number in range(-1, repeat):  # turn -1 makes plans, wakes threads, and finds out how many steps there are
         given = fresh()
         executable.wait()
         started = time.perf_counter()
