@@ -10,21 +10,38 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.call_signature import Signature, SignaturePart
-from shlo_disc.calling import call_program, few, function_for_jax, quick_call, refuse_keywords
+from shlo_disc.calling import Served, few, refuse_keywords, serve
 from shlo_disc.diagnostics import ArgumentTypeError, ShloDiscError
 from shlo_disc.program_file.origin import Origin
 from shlo_disc.runtime.binding import BoundMemory, check_same
 from shlo_disc.runtime.building.machines import NATIVE
 from shlo_disc.runtime.executable import Stats
 from shlo_disc.runtime.partitions import Runnable
+from shlo_disc.runtime.xla.function import traceable
 
 if TYPE_CHECKING:  # few programs need them
     from shlo_disc.profiling.profile import Profile
     from shlo_disc.program_file.writer import BoundProgram
 
 
-class Bound:
+class Bound(Served):
     """A program with bound arguments: called with the others, also from several threads at once."""
+
+    __slots__ = {
+        "__call__": """Run the program: see `Compiled.__call__`.
+
+        Args:
+            *args: the arguments that are not bound.
+            **kwargs: keyword arguments that are not bound.
+
+        Returns:
+            What the compiled program returns.
+
+        Raises:
+            RuntimeShapeError: a size breaks a constraint, or does not fit what is bound; before anything is written.
+            ArgumentTypeError: a dtype, a rank or a pytree is not the program's; before anything is written.
+        """
+    }
 
     def __init__(  # noqa: PLR0913, PLR0917  only this package makes them
         self,
@@ -50,26 +67,8 @@ class Bound:
             self._rest = rest.signature
         self._count = len(args)
         self._executable = executable.bind(self._flatten(args, kwargs)) if restored is None else restored
-        self._quick = quick_call(self._executable, self._rest)
+        self.serve_by(serve(self._executable, self._rest))
         self._as_jax: Callable[..., Any] | None = None
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the program: see `Compiled.__call__`.
-
-        Args:
-            *args: the arguments that are not bound.
-            **kwargs: keyword arguments that are not bound.
-
-        Returns:
-            What the compiled program returns.
-
-        Raises:
-            RuntimeShapeError: a size breaks a constraint, or does not fit what is bound; before anything is written.
-            ArgumentTypeError: a dtype, a rank or a pytree is not the program's; before anything is written.
-        """
-        if not kwargs and (found := self._quick(*args)) is not NotImplemented:
-            return found
-        return call_program(self._executable, self._rest, args, kwargs)
 
     def rebind(self, *args: Any, **kwargs: Any) -> None:
         """Replace what is bound. Nothing is compiled.
@@ -88,7 +87,7 @@ class Bound:
         bound = self._program.bind(self._flatten(args, kwargs))
         check_same(bound.artifact, bound.bound, self._executable.bound)
         self._executable = bound
-        self._quick = quick_call(bound, self._rest)
+        self.serve_by(serve(bound, self._rest))
         self._as_jax = None
 
     def as_jax(self) -> Callable[..., Any]:
@@ -99,7 +98,7 @@ class Bound:
             were traced with it; another one is returned then.
         """
         if self._as_jax is None:
-            self._as_jax = function_for_jax(self._executable, self._rest, self._quick)
+            self._as_jax = traceable(self._executable, self._rest, self.__call__)
         return self._as_jax
 
     def save(self, path: str | os.PathLike[str], *, targets: Sequence[str] | None = None) -> None:

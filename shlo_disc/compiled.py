@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from shlo_disc.artifact import Artifact
 from shlo_disc.bound import Bound, cache_dir_of, known_origin, load_function, machine_of
 from shlo_disc.call_signature import Signature
-from shlo_disc.calling import call_program, few, function_for_jax, quick_call
+from shlo_disc.calling import Served, few, serve
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.program_file.origin import Origin
 from shlo_disc.report_model import FactText
@@ -18,36 +18,22 @@ from shlo_disc.runtime.dispatch import ScheduleChoice
 from shlo_disc.runtime.executable import Stats
 from shlo_disc.runtime.partitions import Runnable
 from shlo_disc.runtime.peak import largest_size, peak_memory
+from shlo_disc.runtime.xla.function import traceable
 from shlo_disc.size_expr import SizeExpr
 
 if TYPE_CHECKING:  # few programs need it
     from shlo_disc.profiling.profile import Profile
 
 
-class Compiled:
+class Compiled(Served):
     """A program that runs at any shape. Call it like the function that was exported.
 
     From StableHLO text it takes flat arrays and returns a tuple. The results are arrays of the arguments' library: of
     JAX, or on a device of one of its libraries (CuPy, Torch), if an argument is, else of NumPy.
     """
 
-    def __init__(
-        self,
-        executable: Runnable,
-        signature: Signature | None,
-        origin: Origin | None = None,
-        describe: Callable[[], Artifact] | None = None,
-    ) -> None:
-        """`origin`: to save it; `describe`: the artifact with its sources and report, if the executable's has none."""
-        self._executable = executable
-        self._signature = signature
-        self._origin = origin
-        self._describe = describe or (lambda: executable.artifact)
-        self._quick = quick_call(executable, signature)
-        self._as_jax = function_for_jax(executable, signature, self._quick)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the program.
+    __slots__ = {
+        "__call__": """Run the program.
 
         Args:
             *args: pytrees of arrays like those of the exported function; from text, flat arrays. C-contiguous ones in
@@ -63,9 +49,22 @@ class Compiled:
             ArgumentTypeError: a dtype, a rank or a pytree is not the program's; before anything is written.
             MemoryError: there is no memory for temporaries or results.
         """
-        if not kwargs and (found := self._quick(*args)) is not NotImplemented:
-            return found
-        return call_program(self._executable, self._signature, args, kwargs)
+    }
+
+    def __init__(
+        self,
+        executable: Runnable,
+        signature: Signature | None,
+        origin: Origin | None = None,
+        describe: Callable[[], Artifact] | None = None,
+    ) -> None:
+        """`origin`: to save it; `describe`: the artifact with its sources and report, if the executable's has none."""
+        self._executable = executable
+        self._signature = signature
+        self._origin = origin
+        self._describe = describe or (lambda: executable.artifact)
+        self.serve_by(serve(executable, signature))
+        self._as_jax = traceable(executable, signature, self.__call__)
 
     def bind(self, *args: Any, **kwargs: Any) -> Bound:
         """Fix the leading arguments, and keywords: `bound = run.bind(params)`, then `bound(x)` is `run(params, x)`.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from shlo_disc.call_signature import Signature
-from shlo_disc.calling import served_by_c
+from shlo_disc.calling import serve_in_c
 from shlo_disc.compiled import Compiled
 from shlo_disc.jit.arguments import Call, Parameters
 from shlo_disc.jit.calls_by_xla import by_xla_if_often
@@ -44,7 +44,7 @@ class ServedStructure:
             )
             variant.compiled = Compiled(runnable, signature, runnable.origin)
             if runnable.entry is not None and not variant.further_names:
-                variant.serve = served_by_c(runnable.entry, signature, self.donated)
+                variant.serve = serve_in_c(runnable.entry, signature, self.donated)
                 if variant.serve is not None and not flat.has_constants:
                     trace = variant.program.trace
                     variant.serve = by_xla_if_often(variant.serve, runnable, signature, trace, self.donated)

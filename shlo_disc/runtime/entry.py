@@ -129,10 +129,10 @@ class NativeProgram:
 
 
 class Entry:
-    """Python callables that run a program in C; they return `NotImplemented` for calls that Python has to prepare.
+    """Python callables that run a program in C.
 
-    `flat` takes a tuple of arrays and returns a tuple of NumPy arrays, or None if only the plan of the sizes is
-    missing.
+    `flat` takes a tuple of arrays and returns a tuple of NumPy arrays; None if only the plan of the sizes is missing;
+    `NotImplemented` for calls that Python has to prepare.
     """
 
     def __init__(
@@ -189,13 +189,21 @@ class Entry:
         """How many arrays it returns."""
         return len(self._results)
 
-    def tree(self, given: object, result: object, kept: Sequence[int], donated: Sequence[int] = ()) -> Quick | None:
+    def tree(
+        self,
+        given: object,
+        result: object,
+        kept: Sequence[int],
+        donated: Sequence[int] = (),
+        otherwise: Quick | None = None,
+    ) -> Quick | None:
         """A callable on pytrees; it returns a pytree of JAX arrays if it gets any, else of NumPy arrays.
 
         `given` (the positional arguments) and `result` have the numbers of leaves in the places of these; the program
         takes the leaves that are `kept`. A call deletes the arrays of the leaves that are `donated`, as `jax.jit` does:
-        all callables that delete any have to be given the same ones. None if they have other containers than tuples,
-        lists and dicts.
+        all callables that delete any have to be given the same ones. `otherwise` serves the calls that Python has to
+        prepare, such as those with keywords; without it they return `NotImplemented`. None if there are other
+        containers than tuples, lists and dicts.
         """
         into, out = read_tree(given), read_tree(result)
         if into is None or out is None or out.leaves != tuple(range(len(self._results))):
@@ -206,7 +214,7 @@ class Entry:
         if donated:
             self._donate([place[leaf] for leaf in donated if leaf in place])
         signature = _Signature(_nodes(into), places, is_nested, _nodes(out), bool(donated))
-        return self._callable(ctypes.byref(signature), (self._entry, signature))
+        return self._callable(ctypes.byref(signature), (self._entry, signature), otherwise)
 
     def _donate(self, arguments: Sequence[int]) -> None:
         if self._entry.donated_count:
@@ -285,8 +293,9 @@ class Entry:
         weak = self._weak or (False,) * len(self._results)
         plan.avals = _objects([shaped(*one) for one in zip(plan.shapes, self._results, weak, strict=True)])
 
-    def _callable(self, signature: object, owner: object) -> Quick:
-        return self._library.shlo_callable(ctypes.byref(self._entry), signature, py_object(owner))
+    def _callable(self, signature: object, owner: object, otherwise: Quick | None = None) -> Quick:
+        served = None if otherwise is None else py_object(otherwise)
+        return self._library.shlo_callable(ctypes.byref(self._entry), signature, py_object(owner), served)
 
 
 def refusal(artifact: Artifact, runtime: Runtime) -> str | None:

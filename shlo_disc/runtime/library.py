@@ -158,7 +158,7 @@ def try_to_load(path: Path) -> None:
 
 # The version of what programs, the thread pool's library and this package expect of each other: device/call/runtime.h,
 # the functions that programs and the library export, and what they take. Code of another version is not run.
-INTERFACE = 3
+INTERFACE = 4
 # What the thread pool's library exports.
 RUNTIME_FUNCTIONS = (
     "shlo_runtime_create",

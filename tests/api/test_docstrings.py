@@ -22,15 +22,20 @@ def _public() -> dict[str, Callable[..., Any]]:
     functions = {name: one for name, one in found.items() if inspect.isfunction(one)}
     for kind in filter(inspect.isclass, found.values()):
         for name, one in vars(kind).items():
-            if inspect.isfunction(one) and (name == "__call__" or not name.startswith("_")):
+            is_public = inspect.isfunction(one) and not name.startswith("_")
+            if is_public or name == "__call__":  # a method, or a slot of a function
                 functions[f"{kind.__name__}.{name}"] = one
     return functions
+
+
+def _slot(*args: Any, **kwargs: Any) -> Any: ...
 
 
 @pytest.mark.parametrize("name", _public())
 def test_a_public_function_documents_its_arguments_and_results(name: str) -> None:
     function = _public()[name]
-    text, signature = inspect.getdoc(function) or "", inspect.signature(function)
+    is_slot = inspect.ismemberdescriptor(function)
+    text, signature = inspect.getdoc(function) or "", inspect.signature(_slot if is_slot else function)
     sections = dict(re.findall(r"^(\w+):\n((?:    .*\n?|\n)+)", text + "\n", re.MULTILINE))
     taken = [parameter for key, parameter in signature.parameters.items() if key != "self"]
     documented = re.findall(r"^    (\*{0,2}\w+): ", sections.get("Args", ""), re.MULTILINE)
@@ -40,7 +45,7 @@ def test_a_public_function_documents_its_arguments_and_results(name: str) -> Non
 
 
 def _with_properties() -> dict[str, Callable[..., Any]]:
-    found = _public()
+    found = {name: one for name, one in _public().items() if not inspect.ismemberdescriptor(one)}
     for kind in [one for one in map(partial(getattr, shlo_disc), shlo_disc.__all__) if inspect.isclass(one)]:
         for name, one in vars(kind).items():
             if isinstance(one, property) and one.fget is not None and not name.startswith("_"):

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import inspect
 import os
 import resource
 import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import jax.numpy as jnp
@@ -21,6 +24,7 @@ import numpy as np
 import pytest
 
 import shlo_disc
+from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.options import CompileOptions
 from shlo_disc.runtime.cpu.build import build
 from shlo_disc.runtime.cpu.executable import CpuExecutable
@@ -195,6 +199,53 @@ def test_no_reference_is_lost_or_kept(options: CompileOptions) -> None:
     assert np.abs(np.subtract(counts(), before)).max() < 10
 
 
+def test_calls_that_python_serves_lose_no_reference(options: CompileOptions) -> None:
+    run = shlo_disc.compile(DOUBLE, options=options)
+    x, wrong = np.ones(3, np.float32), np.ones(3, np.int32)
+    watched = (x, wrong, None, NotImplemented, run.executable, run.__call__)
+
+    def counts() -> list[int]:
+        gc.collect()
+        return [sys.getrefcount(one) for one in watched]
+
+    def call(*args: Any, **kwargs: Any) -> None:
+        with pytest.raises(ShloDiscError):
+            run(*args, **kwargs)
+
+    def calls() -> None:
+        np.testing.assert_array_equal(run(x[::-1])[0], x + x)
+        call(wrong)
+        call(x, other=x)
+        call(other=x)
+        call()
+
+    calls()
+    before = counts()
+    for _ in range(300):
+        calls()
+    assert np.abs(np.subtract(counts(), before)).max() < 10
+
+
+@pytest.mark.parametrize("driver", ["c", "vm"])
+def test_a_program_is_called_by_a_function_of_its_own_which_does_not_keep_it(
+    options: CompileOptions, driver: Any
+) -> None:
+    run = shlo_disc.compile(DOUBLE, options=replace(options, driver=driver))
+    x = np.ones(3, np.float32)
+    assert callable(run)
+    assert str(inspect.signature(run)) == "(*args, **kwargs)"
+    other = shlo_disc.compile(DOUBLE.replace("add", "multiply"), options=replace(options, driver=driver))
+    np.testing.assert_array_equal(np.concatenate([*run(x), *other(x)]), [2, 2, 2, 1, 1, 1])
+    gone, executable, call = weakref.ref(run), weakref.ref(run.executable), run.__call__
+    del run  # no cycle: it goes without the collector
+    assert gone() is None
+    np.testing.assert_array_equal(call(x[::-1])[0], x + x)
+    np.testing.assert_array_equal(call(x)[0], x + x)
+    del call
+    gc.collect()
+    assert executable() is None
+
+
 def test_calls_leave_nothing_behind(options: CompileOptions) -> None:
     run = shlo_disc.compile(DOUBLE, options=options)
     x = np.ones(1000, np.float32)
@@ -338,7 +389,7 @@ def test_results_may_outlive_the_interpreter_s_modules(options: CompileOptions) 
         "import sys, numpy as np, shlo_disc\n"
         f"run = shlo_disc.compile('''{DOUBLE}''')\n"
         "x = np.ones(5, np.float32)\n"
-        "run(x); sys.kept = run(x), run, run._quick\n"
+        "run(x); sys.kept = run(x), run, run.__call__\n"
     )
     environment = {**os.environ, "XDG_CACHE_HOME": str(options.cache_dir)}
     done = subprocess.run(

@@ -1,6 +1,6 @@
 // A whole call in one crossing from Python: check the arrays, find the plan for their sizes, allocate, run, return.
-// Arguments that do not match the program are left to Python, which converts them or raises: the call then returns
-// `NotImplemented` without side effects. Included by call/runtime.cc alone.
+// Arguments that do not match the program are left to Python, which converts them or raises. Included by
+// call/runtime.cc alone.
 #pragma once
 
 #include <string.h>
@@ -589,11 +589,13 @@ struct Callable {
   const ShloEntry* entry;
   const ShloSignature* signature;  // null: takes a tuple, returns a tuple of ndarrays
   ShloObject* owner;               // keeps both alive
+  ShloObject* otherwise;           // a Python function for what C cannot serve; null: `NotImplemented` is returned
 };
 
 void destroy_callable(ShloObject* capsule) {
   Callable* callable = static_cast<Callable*>(python.capsule_pointer(capsule, nullptr));
   python.decrease(callable->owner);
+  if (callable->otherwise != nullptr) python.decrease(callable->otherwise);
   free(callable);
 }
 
@@ -613,12 +615,11 @@ ShloObject* call_flat(ShloObject* self, ShloObject* arrays) {
   return tuple;
 }
 
-// `function(*pytrees)`, which returns a pytree.
-ShloObject* call_tree(ShloObject* self, ShloObject* const* objects, int64_t count) {
-  const Callable* callable = static_cast<Callable*>(python.capsule_pointer(self, nullptr));
+// Runs the program on the pytrees of a call. `kUnfit`, without side effects, if it needs anything of Python.
+Outcome run_on_trees(const Callable* callable, ShloObject* const* objects, int64_t count, ShloObject** made) {
   const ShloEntry* entry = callable->entry;
   const ShloSignature* signature = callable->signature;
-  if (count != signature->in->children) return one_more(python.not_implemented);
+  if (count != signature->in->children) return kUnfit;
   const int64_t arguments = entry->bind->arguments;
   ShloObject** given = static_cast<ShloObject**>(
       __builtin_alloca(static_cast<size_t>(arguments + entry->results + 1) * sizeof(ShloObject*)));
@@ -627,18 +628,28 @@ ShloObject* call_tree(ShloObject* self, ShloObject* const* objects, int64_t coun
   int64_t leaf = 0;
   for (int64_t k = 0; k < count; k++)
     if (!flatten(signature, node, objects[k], leaf, given))
-      return python.clear_error(), one_more(python.not_implemented);  // comparing keys may have raised
+      return python.clear_error(), kUnfit;  // comparing keys may have raised
   // Another thread may modify a list or dict while the GIL is released: hold its members until the call ends.
   for (int64_t k = 0; signature->nested && k < arguments; k++) python.increase(given[k]);
   const Outcome outcome = run_entry(entry, given, true, signature->spending != 0, results);
   if (signature->nested) let_go(given, arguments);
-  if (outcome != kDone) return outcome == kFailed ? nullptr : one_more(python.not_implemented);
   const ShloTree* out = signature->out;
-  return unflatten(out, results);
+  if (outcome == kDone) *made = unflatten(out, results);
+  return outcome;
+}
+
+// `function(*pytrees, **keywords)`, which returns a pytree.
+ShloObject* call_tree(ShloObject* self, ShloObject* const* objects, int64_t count, ShloObject* keywords) {
+  const Callable* callable = static_cast<Callable*>(python.capsule_pointer(self, nullptr));
+  ShloObject* made = nullptr;
+  const Outcome outcome = keywords == nullptr ? run_on_trees(callable, objects, count, &made) : kUnfit;
+  if (outcome == kDone || outcome == kFailed) return made;
+  if (callable->otherwise == nullptr) return one_more(python.not_implemented);
+  return python.call(callable->otherwise, objects, static_cast<size_t>(count), keywords);
 }
 
 Method flat_method = {"run", reinterpret_cast<void*>(call_flat), kOneArgument, nullptr};
-Method tree_method = {"call", reinterpret_cast<void*>(call_tree), kSeveralArguments, nullptr};
+Method tree_method = {"call", reinterpret_cast<void*>(call_tree), kSeveralArguments | kKeywords, nullptr};
 
 }  // namespace
 
@@ -660,14 +671,16 @@ int64_t shlo_try_maker(ShloObject* maker, int64_t count, const int64_t* bytes) {
   return works;
 }
 
-// A Python function that keeps `owner` alive. The caller holds the GIL, here and below.
-ShloObject* shlo_callable(const ShloEntry* entry, const ShloSignature* signature, ShloObject* owner) {
+// A Python function that keeps `owner` and `otherwise` alive. The caller holds the GIL, here and below.
+ShloObject* shlo_callable(const ShloEntry* entry, const ShloSignature* signature, ShloObject* owner,
+                          ShloObject* otherwise) {
   Callable* callable = static_cast<Callable*>(malloc(sizeof(Callable)));
   if (callable == nullptr) return python.raise(python.memory_error, "no memory for a program that is loaded");
-  *callable = {entry, signature, owner};
+  *callable = {entry, signature, owner, otherwise};
   ShloObject* capsule = python.new_capsule(callable, nullptr, destroy_callable);
   if (capsule == nullptr) return free(callable), nullptr;
   python.increase(owner);
+  if (otherwise != nullptr) python.increase(otherwise);
   ShloObject* made = python.new_function(signature == nullptr ? &flat_method : &tree_method, capsule, nullptr);
   python.decrease(capsule);
   return made;

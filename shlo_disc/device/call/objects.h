@@ -32,6 +32,7 @@ struct Method {  // PyMethodDef
 
 constexpr int32_t kOneArgument = 0x0008;       // METH_O
 constexpr int32_t kSeveralArguments = 0x0080;  // METH_FASTCALL
+constexpr int32_t kKeywords = 0x0002;          // METH_KEYWORDS
 
 const void* type_of(const ShloObject* object) {
   const char* own = reinterpret_cast<const char*>(object) + python.object_header;
