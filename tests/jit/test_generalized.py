@@ -156,12 +156,17 @@ def test_two_sizes() -> None:
     assert shapes_of(served(function, stream)) == ["[3], [5]", "[x_0], [y_0]"]
 
 
-def test_a_formula_that_holds_for_some_sizes_serves_only_these() -> None:
-    """The samples near the first sizes agree with `n + 1`; from 100 on the function does something else."""
-
-    def function(x: Any) -> Any:
-        return x * (number(x) + 1 if number(x) < 100 else 7)
-
+@pytest.mark.parametrize(
+    "function",
+    [
+        pytest.param(lambda x: x * (number(x) + 1 if number(x) < 100 else 7), id="a factor"),
+        pytest.param(lambda x: x * (3 if number(x) < 100 else 7), id="a constant factor"),
+        pytest.param(lambda x: x.sum() * jnp.ones(number(x) + 1 if number(x) < 100 else 7), id="a size"),
+        pytest.param(lambda x: x * jnp.asarray(np.arange(2.0) + (number(x) >= 100))[:, None], id="a constant array"),
+    ],
+)
+def test_a_formula_that_holds_for_some_sizes_serves_only_these(function: Callable[[Any], Any]) -> None:
+    """The samples near the first sizes agree with a formula; from 100 on the function does something else."""
     report = served(function, [(3,), (5,), (8,), (200,), (99,), (300,), (100,)])
     assert report.compilations <= 4
 
