@@ -12,6 +12,7 @@ import itertools
 import mmap
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,6 +24,7 @@ from shlo_disc.runtime.executable import Executable
 
 Array: TypeAlias = NDArray[Any]
 Run: TypeAlias = Callable[[Sequence[Array]], Sequence[Any]]
+RunsOfInputs: TypeAlias = Callable[[Sequence[Array]], Sequence[Sequence[Array]]]  # the results of each of several runs
 
 _LIBC = ctypes.CDLL(None)
 _CALLS_ON_DEVICE = 4  # the third one with equal addresses records a graph, the fourth replays it
@@ -33,12 +35,13 @@ class UnsteadyError(Exception):
     """A repeated call gives other results for equal inputs, or a call has changed its inputs."""
 
 
-def twice(run: Run, *, donates: bool = False) -> Run:
+def twice(run: Run, *, donates: bool = False, nan_signs: RunsOfInputs = lambda _: ()) -> Run:
     """Make a run that poisons memory, calls twice and compares: the second time with arguments that share memory.
 
     In the poisoning call each argument begins right behind an inaccessible page, in the first call it ends right before
     one. Results of the first call are kept during the second, whose results therefore have other memory. `donates`: a
-    call may overwrite its arguments; otherwise it must not. The run raises `UnsteadyError`.
+    call may overwrite its arguments; otherwise it must not. `nan_signs`: all results of two runs with opposite signs of
+    NaNs; what differs between these depends on the bits of a NaN, and is not compared. The run raises `UnsteadyError`.
     """
 
     def call(inputs: Sequence[Array]) -> Sequence[Array]:
@@ -46,19 +49,19 @@ def twice(run: Run, *, donates: bool = False) -> Run:
         first = _called(run, [guarded(x, at_end=True) for x in inputs], inputs, donates=donates)
         first = [x.copy() for x in first] if donates else first
         second = _called(run, sharing(inputs), inputs, donates=donates)
-        if (difference := identical(second, first)) is not None:
+        if (difference := identical(second, first, _result_of(nan_signs, inputs))) is not None:
             raise UnsteadyError(f"in a second call, whose arguments share memory, {difference}")
         return first
 
     return call
 
 
-def repeated(executable: Executable, calls: int = _CALLS_ON_DEVICE) -> Run:
+def repeated(executable: Executable, calls: int = _CALLS_ON_DEVICE, *, nan_signs: RunsOfInputs = lambda _: ()) -> Run:
     """Make a run that calls several times and compares, the last time with equal arguments sharing memory.
 
     Arguments keep their addresses on the device, and a call reuses the memory that the call before has released: from
     the third call on, a recorded graph runs. Memory that `runtime.memory.POOL` poisons is poisoned before each call.
-    The run raises `UnsteadyError`.
+    `nan_signs`: as of `twice`. The run raises `UnsteadyError`.
     """
 
     def call(inputs: Sequence[Array]) -> Sequence[Array]:
@@ -69,7 +72,7 @@ def repeated(executable: Executable, calls: int = _CALLS_ON_DEVICE) -> Run:
             arguments = [given[_first_equal(inputs, k)] for k in range(len(inputs))] if shared else given
             found = [executable.download(x) for x in executable(arguments)]
             first = first or found
-            if (difference := identical(found, first)) is not None:
+            if (difference := identical(found, first, _result_of(nan_signs, inputs))) is not None:
                 what = "whose equal arguments share memory, " if shared else ""
                 raise UnsteadyError(f"in call {number + 1}, {what}{difference}")
         for number, (one, before) in enumerate(zip(given, inputs, strict=True)):
@@ -78,6 +81,12 @@ def repeated(executable: Executable, calls: int = _CALLS_ON_DEVICE) -> Run:
         return first
 
     return call
+
+
+def _result_of(runs: RunsOfInputs, inputs: Sequence[Array]) -> Callable[[int], Sequence[Array]]:
+    """A function that gives one result of runs with these inputs."""
+    found = cache(lambda: runs(inputs))
+    return lambda number: [results[number] for results in found()]
 
 
 def _first_equal(inputs: Sequence[Array], number: int) -> int:

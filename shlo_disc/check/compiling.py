@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Literal, TypeAlias
 
 from shlo_disc.artifact import Artifact
-from shlo_disc.check.calls import repeated, twice
+from shlo_disc.check.calls import Array, repeated, twice
 from shlo_disc.check.dividing import DividingPool
 from shlo_disc.check.names import POOLS
+from shlo_disc.check.rounding import NAN_SIGNS, perturbed_runs
+from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.ir.core import Module
+from shlo_disc.legalize.legalize import legalize
 from shlo_disc.options import CompileOptions, Hints
 from shlo_disc.parse.printer import print_module
 from shlo_disc.pipeline import Request, Stopwatch, compile_module
@@ -70,26 +74,34 @@ def compiled_ways(config: BuildConfig) -> dict[str, Prepare]:
     unfused = replace(config, options=replace(config.options, fusion="none"))
     donating = replace(config, donates=True)
     ways: dict[str, Prepare] = {
-        "compiled": lambda module: _twice(config.executable(module)),
+        "compiled": lambda module: _twice(module, config.executable(module)),
         "vm": lambda module: config.executable(module, "vm").mirror,
-        "unfused": lambda module: _twice(unfused.executable(module)),
+        "unfused": lambda module: _twice(module, unfused.executable(module)),
     }
     if target_named(config.device).has_thread_pool:
         ways |= {name: _on_threads(shared, threads) for name, threads in POOLS.items()}
         ways["divided"] = lambda module: shared.divided(module).mirror
-        ways["donated"] = lambda module: _twice(donating.executable(module), donates=True)
+        ways["donated"] = lambda module: _twice(module, donating.executable(module), donates=True)
     return ways
 
 
 def _on_threads(config: BuildConfig, threads: int) -> Prepare:
-    return lambda module: _twice(config.executable(module, "c", threads))
+    return lambda module: _twice(module, config.executable(module, "c", threads))
 
 
-def _twice(executable: Runnable, *, donates: bool = False) -> Run:
+def _twice(module: Module, executable: Runnable, *, donates: bool = False) -> Run:
     """Poison memory, call repeatedly and compare; arrays stay on a device, so that graphs are recorded.
 
     `donates`: arguments may be overwritten, also by partitions of the program, which have their own donations.
     """
+    nan_signs = partial(_runs_of_nan_signs, module)
     if not executable.is_on_host and not isinstance(executable, PartitionedExecutable):
-        return repeated(executable)
-    return twice(executable.mirror, donates=donates)
+        return repeated(executable, nan_signs=nan_signs)
+    return twice(executable.mirror, donates=donates, nan_signs=nan_signs)
+
+
+def _runs_of_nan_signs(module: Module, inputs: Sequence[Array]) -> Sequence[Sequence[Array]]:
+    """The results of the reference with both signs of NaNs; nothing if it cannot run."""
+    with suppress(ShloDiscError):
+        return perturbed_runs(legalize(module), inputs, NAN_SIGNS, "compiled")
+    return ()

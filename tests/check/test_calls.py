@@ -12,7 +12,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from shlo_disc import parse
 from shlo_disc.check.calls import UnsteadyError, guarded, repeated, twice
+from shlo_disc.check.compiling import BuildConfig, compiled_ways
+from shlo_disc.options import CompileOptions
 
 INPUTS = (np.arange(4, dtype=np.float32),)
 
@@ -37,6 +40,43 @@ def test_another_number_is_seen() -> None:
 def test_nans_have_any_sign() -> None:
     (found,) = giving([9, 9], [1, np.nan], [1, -np.nan])(INPUTS)
     assert np.isnan(found[1])
+
+
+BITS = """
+func.func @main(%x: tensor<2xf32>) -> tensor<2xi32> {
+  %y = stablehlo.multiply %x, %x : tensor<2xf32>
+  %z = stablehlo.bitcast_convert %y : (tensor<2xf32>) -> tensor<2xi32>
+  return %z : tensor<2xi32>
+}
+"""
+
+
+class Changing:
+    """A program in memory of the host whose first result is xored with another number in each call."""
+
+    is_on_host = True
+
+    def __init__(self, *others: list[int]) -> None:
+        self._left = list(others)
+
+    def mirror(self, inputs: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+        return [(inputs[0] * inputs[0]).view(np.int32) ^ np.array(self._left.pop(0), np.int32)]
+
+
+def test_the_bits_of_a_nan_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    sign = -(2**31)
+    inputs = [np.array([3, np.nan], np.float32)]
+
+    def called(*others: list[int]) -> list[NDArray[Any]]:
+        def executable(_config: BuildConfig, _module: object) -> Changing:
+            return Changing(*others)
+
+        monkeypatch.setattr(BuildConfig, "executable", executable)
+        return list(compiled_ways(BuildConfig(CompileOptions()))["compiled"](parse(BITS))(inputs))
+
+    assert called([0, 0], [0, 0], [0, sign])[0][0] == np.float32(9).view(np.int32)
+    with pytest.raises(UnsteadyError, match=r"arguments share memory, result 0, .* 1 of 2 elements differ"):
+        called([0, 0], [0, 0], [sign, sign])
 
 
 def test_arguments_stay() -> None:
