@@ -113,6 +113,8 @@ class _Perturbed:
         self._rounds = number not in NAN_SIGNS
         self._random, self._is_first = np.random.default_rng(abs(pair)), pair == 0 or not self._rounds
         self._noise = tuple(Noise)[pair % len(Noise)]
+        # Sums of equal terms are equal if one loop computes them, as of columns with equal weights.
+        self._noise_of_sums = Noise.ALIKE if self._noise is Noise.ALIKE else Noise.APART
         self._implementation: Implementation = implementation
         self._products, self._reciprocals = products, reciprocals
         self._cancels = pair % 4 == 3
@@ -158,7 +160,7 @@ class _Perturbed:
         ulps, exactly = max(1.0, _SUMMED * terms**0.5, _ALIKE * min(terms, _FEW)), op.name in _SUMS
         moved = tuple([self._moved(x, ulps, self._noise, exactly) for x in inputs])  # equal terms may cancel exactly
         summed = self._summed(op, moved, run)
-        results = tuple([self._moved(x, ulps, Noise.APART, exactly) for x in summed])
+        results = tuple([self._moved(x, ulps, self._noise_of_sums, exactly) for x in summed])
         if exactly and _only_adds(op) and any(is_float(x.dtype) for x in inputs):
             sizes = self._sizes(op, inputs, run)
             unit = _unit_of_terms(op, moved)
@@ -258,7 +260,7 @@ class _Perturbed:
         if not is_float(x.dtype):
             return x
         wide = x.astype(np.float64)
-        steps = self._drawn(wide, Noise.APART) * ulps
+        steps = self._drawn(wide, self._noise_of_sums) * ulps
         moved = wide + (np.rint(steps) if ulps >= 1 else steps) * units(size.astype(np.float64), x.dtype)
         return np.where(np.isfinite(moved), moved, wide).astype(x.dtype)
 

@@ -67,6 +67,40 @@ def test_sums_of_short_terms_round_unless_they_fit() -> None:
         np.testing.assert_array_equal(run[0], whole @ whole.T)
 
 
+EQUAL_COLUMNS = {
+    "a product": """
+func.func @main(%x: tensor<40x7xf32>, %w: tensor<7x4xf32>) -> tensor<40x4xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] :
+    (tensor<40x7xf32>, tensor<7x4xf32>) -> tensor<40x4xf32>
+  return %0 : tensor<40x4xf32>
+}""",
+    "a reduction": """
+func.func @main(%x: tensor<40x7xf32>, %w: tensor<7x4xf32>) -> tensor<40x4xf32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [0, 1] : (tensor<40x7xf32>) -> tensor<40x7x4xf32>
+  %1 = stablehlo.broadcast_in_dim %w, dims = [1, 2] : (tensor<7x4xf32>) -> tensor<40x7x4xf32>
+  %2 = stablehlo.multiply %0, %1 : tensor<40x7x4xf32>
+  %3 = stablehlo.constant dense<0.0> : tensor<f32>
+  %4 = stablehlo.reduce(%2 init: %3) applies stablehlo.add across dimensions = [1] :
+    (tensor<40x7x4xf32>, tensor<f32>) -> tensor<40x4xf32>
+  return %4 : tensor<40x4xf32>
+}""",
+}
+
+
+@pytest.mark.parametrize("name", EQUAL_COLUMNS)
+def test_equal_sums_are_equal_in_some_runs_and_not_in_others(name: str) -> None:
+    """The cosines of large sums, of which each has its own error, come nearer to -1 than those of a few equal ones."""
+    rng = np.random.default_rng()
+    inputs = [
+        rng.standard_normal((40, 7)).astype(np.float32),
+        np.repeat(rng.standard_normal((7, 1)), 4, axis=1).astype(np.float32),
+    ]
+    runs = [run[0] for run in perturbed_runs(program_of(parse(EQUAL_COLUMNS[name])), inputs, range(32), "compiled")]
+    equal = [bool((run == run[:, :1]).all()) for run in runs]
+    assert len({run.tobytes() for run, is_equal in zip(runs, equal, strict=True) if is_equal}) > 4
+    assert equal.count(False) > 16
+
+
 ROOTS = {"tanh": 0, "sine": 0, "exponential_minus_one": 0, "log_plus_one": 0, "cbrt": 0, "log": 1}
 
 
