@@ -26,7 +26,7 @@ help:
 	@echo "make check   formatting, lint, types, layers, sizes, golden files"
 	@echo "make format  rewrite the sources as 'make check' wants them"
 	@echo "make golden  rewrite tests/golden from what is generated now"
-	@echo "make wheel   dist/*.whl for Linux on x86-64, with compiled code for seven kinds of CPUs (about 4 minutes of CPU)"
+	@echo "make wheel   dist/*.whl for Linux on x86-64 and on ARM, with compiled code for eight kinds of CPUs (about 5 minutes of CPU)"
 	@echo "make site    the documentation as a site, build/site/index.html (warnings are errors)"
 	@echo "make bench   workloads W1-W5, side by side with XLA"
 	@echo "make bench-peers  workloads W0-W7 beside JAX, ONNX Runtime, OpenVINO and PyTorch (environments: benchmarks/peers.py)"

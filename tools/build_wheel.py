@@ -1,6 +1,6 @@
-"""Build the wheel for Linux on x86-64: the package, and compiled what no program changes.
+"""Build the wheels for Linux on x86-64 and on ARM: the package, and compiled what no program changes.
 
-    python tools/build_wheel.py [--out dist] [--machines x86-64-v3,x86-64-v4] [--jaxlib 0.12.0.1]
+    python tools/build_wheel.py [--out dist] [--machines x86-64-v3,aarch64] [--jaxlib 0.12.0.1]
 
 It needs ziglang, JAX and git; pip gets setuptools from PyPI. What XLA calls is compiled for the installed jaxlib, and
 for the newest one of PyPI, or those that `--jaxlib` names. The objects are linked with no C library; `check_symbols`
@@ -18,7 +18,6 @@ import tempfile
 import zipfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 from shlo_disc.runtime.building import prebuilt
@@ -33,23 +32,28 @@ from shlo_disc.runtime.xla.library import xla_interface
 
 ROOT = Path(__file__).resolve().parent.parent
 GLIBC = "2.17"
-TAG = "manylinux_2_17_x86_64"
-PLATFORM = "linux x86_64 glibc"  # what `import shlo_disc` compares with the platform that it runs on
 PIP, QUIETLY = (sys.executable, "-m", "pip"), ("--quiet", "--disable-pip-version-check")
 OPTIMIZE = 3  # the default of `CompileOptions`
 
 
+def tag_of(family: str) -> str:
+    """The platform tag of the wheel for a family of machines."""
+    return f"manylinux_{GLIBC.replace('.', '_')}_{family}"
+
+
 def build_wheel(out: Path, machines: Sequence[TargetMachine], jaxlib: Sequence[str]) -> Path:
-    """Build the wheel with the objects of some machines and versions of jaxlib, and return its path in `out`."""
+    """Build the wheel with the objects of machines of one family, and some versions of jaxlib; return its path."""
+    (family,) = {machine.family for machine in machines}
     with tempfile.TemporaryDirectory() as name:
         source = Path(name, "source")
         _copy_sources(source)
         objects = _objects(machines, {xla_interface(), *map(_interface_of, jaxlib)})
         folder = source / "shlo_disc" / prebuilt.FOLDER.name
         prebuilt.write(folder, objects)
-        (folder / "platform").write_text(PLATFORM + "\n")
+        # What `import shlo_disc` compares with the platform that it runs on.
+        (folder / "platform").write_text(f"linux {family} glibc\n")
         # Read by setuptools: the code is for one platform, and for any Python 3.
-        (source / "setup.cfg").write_text(f"[bdist_wheel]\nplat_name = {TAG}\n")
+        (source / "setup.cfg").write_text(f"[bdist_wheel]\nplat_name = {tag_of(family)}\n")
         made = Path(name, "made")
         subprocess.run([*PIP, "wheel", *QUIETLY, "--no-deps", "--wheel-dir", made, source], check=True)
         (wheel,) = made.iterdir()
@@ -57,8 +61,8 @@ def build_wheel(out: Path, machines: Sequence[TargetMachine], jaxlib: Sequence[s
         return Path(shutil.copy(wheel, out))
 
 
-def check_symbols(objects: Iterable[tuple[bytes, str]]) -> None:
-    """Link the objects of a machine with glibc 2.17 and nothing else.
+def check_symbols(objects: Iterable[tuple[bytes, str]], family: str) -> None:
+    """Link the objects of a machine of a family with glibc 2.17 and nothing else.
 
     Raises `CalledProcessError` if they need what it does not have.
     """
@@ -68,7 +72,7 @@ def check_symbols(objects: Iterable[tuple[bytes, str]]) -> None:
         kernels.write_text("const long long shlo_cache_bytes[3] = {1, 1, 1};\n")
         for number, (data, suffix) in enumerate(objects):
             (work / f"{number}{suffix}").write_bytes(data)
-        command = [find_compiler("zig").command[0], "cc", "-target", f"x86_64-linux-gnu.{GLIBC}", "-shared"]
+        command = [find_compiler("zig").command[0], "cc", "-target", f"{family}-linux-gnu.{GLIBC}", "-shared"]
         strict = ("-nostdlib", "-lc", "-lm", "-Wl,-z,defs", "-Wl,--no-allow-shlib-undefined")
         caches = dict.fromkeys(("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"), str(work / "zig"))
         files = [kernels, *sorted(work.glob("*.o")), *sorted(work.glob("*.so"))]
@@ -102,9 +106,9 @@ def _objects(machines: Sequence[TargetMachine], interfaces: Collection[str]) -> 
     found = dict[str, tuple[bytes, str]]()
     with ThreadPoolExecutor(available_threads()) as pool:
         for machine in machines:
-            builder = Builder(replace(find_compiler("zig"), machine=machine), OPTIMIZE, open_cache(), pool)
+            builder = Builder(find_compiler("zig", machine=machine), OPTIMIZE, open_cache(), pool)
             objects = builder.prebuild(handlers)
-            check_symbols(objects.values())
+            check_symbols(objects.values(), machine.family)
             found |= objects
     return found
 
@@ -112,14 +116,16 @@ def _objects(machines: Sequence[TargetMachine], interfaces: Collection[str]) -> 
 def main() -> None:
     """Build what the command line names."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=Path("dist"), help="the folder of the wheel (default: dist)")
+    parser.add_argument("--out", type=Path, default=Path("dist"), help="the folder of the wheels (default: dist)")
     known = {machine.name: machine for machine in PREBUILT}
     parser.add_argument("--machines", default=",".join(known), help="a list (default: %(default)s)")
     parser.add_argument("--jaxlib", default="newest", help="versions, beside the installed one (default: %(default)s)")
     arguments = parser.parse_args()
     machines = [known[name] for name in arguments.machines.split(",")]
-    wheel = build_wheel(arguments.out, machines, list(filter(None, arguments.jaxlib.split(","))))
-    print(f"{wheel}: {wheel.stat().st_size / 1e6:.1f} MB")
+    for family in dict.fromkeys([machine.family for machine in machines]):
+        of_family = [machine for machine in machines if machine.family == family]
+        wheel = build_wheel(arguments.out, of_family, list(filter(None, arguments.jaxlib.split(","))))
+        print(f"{wheel}: {wheel.stat().st_size / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import hashlib
 import io
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -19,9 +20,9 @@ from pathlib import Path
 import pytest
 
 import shlo_disc
-from shlo_disc.runtime.building.machines import PREBUILT, best_machine, equivalent, native
+from shlo_disc.runtime.building.machines import MACHINES, PREBUILT, best_machine, equivalent, native
 from shlo_disc.runtime.building.toolchain import find_compiler
-from tools.build_wheel import TAG, build_wheel, check_symbols
+from tools.build_wheel import build_wheel, check_symbols, tag_of
 
 pytestmark = pytest.mark.slow
 
@@ -133,9 +134,9 @@ def test_what_is_in_the_wheel(installed: Installed) -> None:
     with zipfile.ZipFile(installed.wheel) as archive:
         contents = {name: archive.read(name) for name in archive.namelist()}
         sizes = {one.filename: one.compress_size for one in archive.infolist()}
-    info = f"shlo_disc-{shlo_disc.__version__}.dist-info"
-    assert f"Tag: py3-none-{TAG}" in contents[f"{info}/WHEEL"].decode()
-    assert installed.wheel.name == f"shlo_disc-{shlo_disc.__version__}-py3-none-{TAG}.whl"
+    info, tag = f"shlo_disc-{shlo_disc.__version__}.dist-info", tag_of(native().family)
+    assert f"Tag: py3-none-{tag}" in contents[f"{info}/WHEEL"].decode()
+    assert installed.wheel.name == f"shlo_disc-{shlo_disc.__version__}-py3-none-{tag}.whl"
     metadata = contents[f"{info}/METADATA"].decode()
     for line in ("Classifier: Typing :: Typed", "License-Expression: Apache-2.0", "Requires-Python: >=3.11"):
         assert f"\n{line}\n" in metadata
@@ -155,7 +156,8 @@ def test_what_is_in_the_wheel(installed: Installed) -> None:
     ) == set()
     assert not [name for name in contents if name.split("/")[0] not in {"shlo_disc", info}]
     brought = sum(size for name, size in sizes.items() if "/prebuilt/" in name)
-    assert installed.wheel.stat().st_size + (len(PREBUILT) - 1) * brought <= MOST, "with all machines"
+    of_family = [machine for machine in PREBUILT if machine.family == native().family]
+    assert installed.wheel.stat().st_size + (len(of_family) - 1) * brought <= MOST, "with all machines"
 
 
 def test_what_old_systems_lack_is_found(tmp_path: Path) -> None:
@@ -166,9 +168,47 @@ def test_what_old_systems_lack_is_found(tmp_path: Path) -> None:
         source, target = tmp_path / f"{name}.cc", tmp_path / f"{name}.o"
         source.write_text(f'extern "C" int {name}();\nint (*kept)() = {name};\n')
         compiler.compile(source, target, 1, ())
-    check_symbols([((tmp_path / "memcpy.o").read_bytes(), ".o")])
+    check_symbols([((tmp_path / "memcpy.o").read_bytes(), ".o")], native().family)
     with pytest.raises(subprocess.CalledProcessError):
-        check_symbols([((tmp_path / "arc4random.o").read_bytes(), ".o")])
+        check_symbols([((tmp_path / "arc4random.o").read_bytes(), ".o")], native().family)
+
+
+@pytest.fixture(scope="module")
+def for_arm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the wheel for ARM installs."""
+    if find_spec("ziglang") is None:
+        pytest.skip("needs ziglang")
+    folder = tmp_path_factory.mktemp("arm")
+    wheel = build_wheel(folder / "dist", [MACHINES["aarch64"]], [])
+    assert wheel.name == f"shlo_disc-{shlo_disc.__version__}-py3-none-manylinux_2_17_aarch64.whl"
+    assert wheel.stat().st_size <= MOST
+    shutil.unpack_archive(wheel, folder / "installed", "zip")
+    return folder / "installed"
+
+
+def test_the_wheel_for_arm_brings_code_for_arm(for_arm: Path) -> None:
+    brought = for_arm / "shlo_disc" / "prebuilt"
+    assert (brought / "platform").read_text() == "linux aarch64 glibc\n"
+    machines = {path.read_bytes()[18:20] for path in brought.iterdir() if path.suffix in {".o", ".so"}}
+    assert machines == {(183).to_bytes(2, "little")}, "EM_AARCH64"
+
+
+@pytest.mark.parametrize("how", ["load", "compile"])
+def test_the_wheel_for_arm_runs_there(for_arm: Path, tmp_path: Path, how: str) -> None:
+    """By a Python for ARM that has NumPy, and to compile ziglang: CONTRIBUTING.md says how to get one."""
+    if not (python := os.environ.get("SHLO_DISC_ARM_PYTHON")):
+        pytest.skip("needs SHLO_DISC_ARM_PYTHON, a command that starts Python on ARM or on an emulator")
+    path = tmp_path / "model.shlo"
+    shlo_disc.compile(PROGRAM).save(path, targets=["aarch64"])
+    made = {
+        "load": f"shlo_disc.load({str(path)!r}, code='trust')",
+        "compile": f"shlo_disc.compile({PROGRAM!r}, options=shlo_disc.CompileOptions(compiler='zig'))",
+    }
+    code = f"import sys; sys.path.insert(0, {str(for_arm)!r})\nimport numpy as np, shlo_disc\nrun = {made[how]}\n{CALL}"
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    command = [*shlex.split(python), "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
 def test_arrays_are_compared(installed: Installed, tmp_path: Path) -> None:

@@ -97,9 +97,9 @@ def _extended(level: TargetMachine, *extra: str) -> TargetMachine:
     return replace(level, name=name, flags=flags, features=level.features | set(extra))
 
 
-# What a wheel brings objects for: each CPU that makers sell is one of these, as far as libraries use instructions.
+# What wheels bring objects for: each CPU that makers sell is one of these, as far as libraries use instructions.
 PREBUILT = (
-    *[machine for machine in MACHINES.values() if machine.family == "x86_64"],
+    *MACHINES.values(),
     _extended(MACHINES["x86-64-v3"], "avx_vnni"),
     _extended(MACHINES["x86-64-v3"], "avx_vnni", "avx_vnni_int8"),
     _extended(MACHINES["x86-64-v4"], "avx512_vnni"),
@@ -170,7 +170,8 @@ def _family() -> str:
 @lru_cache
 def cpu_features() -> frozenset[str]:
     """The features of this CPU, as Linux names them."""
-    lines = [line for line in cpu_name().splitlines() if line.startswith(("flags", "Features"))]
+    name = "Features" if _family() == "aarch64" else "flags"  # an emulator of ARM may show those of its host
+    lines = [line for line in cpu_name().splitlines() if line.startswith(name)]
     return frozenset(word for line in lines for word in line.partition(":")[2].split())
 
 
