@@ -14,7 +14,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 USABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: help demo test test-slow quick fuzz hostile check format golden wheel site bench bench-peers bench-ops bench-compile bench-fusion bench-parse clean
+.PHONY: help demo test test-slow quick fuzz hostile check format golden wheel site bench bench-peers bench-ops bench-compile bench-fusion bench-parse seeds clean
 
 help:
 	@echo "make demo    an encoder, 50 shapes, one compilation, checked against XLA"
@@ -32,6 +32,7 @@ help:
 	@echo "make bench-peers  workloads W0-W7 beside JAX, ONNX Runtime, OpenVINO and PyTorch (environments: benchmarks/peers.py)"
 	@echo "make bench-compile  where compilation spends its time, from 1 to 48 layers"
 	@echo "make bench-fusion  kernels and bytes of the corpus' models, beside other rules and XLA's"
+	@echo "make seeds   what the systems that this one follows report, measured here (DISC, Nimble, DietCode, ...)"
 	@echo "make bench-parse  the parser, side by side with xDSL's and jaxlib's"
 
 $(INSTALLED): pyproject.toml
@@ -104,6 +105,9 @@ bench-compile: $(INSTALLED)
 
 bench-fusion: $(INSTALLED)
 	$(BIN)/python -m benchmarks.fusion --corpus $(CORPUS)
+
+seeds: $(INSTALLED)
+	$(BIN)/python -m benchmarks.seeds
 
 bench-parse: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --target build/xdsl xdsl==0.74.0

@@ -69,7 +69,13 @@ class Timing:
         return sum(self.stages[stage] for stage in ANALYSIS)
 
 
-def training_text(layers: int) -> str:
+def training_params(layers: int) -> Params:
+    """Weights of an encoder, whose layers are equal."""
+    params = random_params(np.random.default_rng(0))
+    return params._replace(layers=(params.layers[0],) * layers)
+
+
+def training_export(layers: int) -> export.Exported:
     """Export the loss of an encoder, its gradients, and a step of gradient descent."""
 
     def loss(params: Params, tokens: jax.Array, lengths: jax.Array, targets: jax.Array) -> jax.Array:
@@ -82,12 +88,15 @@ def training_text(layers: int) -> str:
         value, gradient = jax.value_and_grad(loss)(params, tokens, lengths, targets)
         return value, jax.tree.map(lambda p, g: p - 1e-3 * g, params, gradient)
 
-    params = random_params(np.random.default_rng(0))
-    params = params._replace(layers=(params.layers[0],) * layers)
-    spec = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), params)
+    spec = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), training_params(layers))
     b, s = export.symbolic_shape("b, s")
     tokens = jax.ShapeDtypeStruct((b, s), jnp.int32)
-    return export.export(jax.jit(step))(spec, tokens, jax.ShapeDtypeStruct((b,), jnp.int32), tokens).mlir_module()
+    return export.export(jax.jit(step))(spec, tokens, jax.ShapeDtypeStruct((b,), jnp.int32), tokens)
+
+
+def training_text(layers: int) -> str:
+    """The text of `training_export`."""
+    return training_export(layers).mlir_module()
 
 
 class Samples:

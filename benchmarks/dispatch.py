@@ -34,7 +34,7 @@ from shlo_disc.runtime.cpu.product_timing import Stand, TimedCandidate, rate_tri
 from shlo_disc.runtime.cpu.schedules import hardware
 from shlo_disc.runtime.dispatch import candidate_of, selections
 from shlo_disc.runtime.peak import symbols_at
-from shlo_disc.schedules.candidates import MICRO_KERNELS, Candidate, blocks
+from shlo_disc.schedules.candidates import MICRO_KERNELS, Candidate, MicroKernel, blocks
 
 SHAPES = ((768, 2304), (768, 3072), (256, 1024), (1024, 1024))  # K, N
 LONGEST = 2048
@@ -87,9 +87,9 @@ def choices(artifact: Artifact) -> list[Candidate]:
     return covered
 
 
-def tried() -> list[Candidate]:
+def tried(kernels: Sequence[MicroKernel] = MICRO_KERNELS) -> list[Candidate]:
     """All that a length alone would be tuned among."""
-    return [Candidate(kernel, *block) for kernel in MICRO_KERNELS for block in (*blocks(1), OTHER_BLOCK)]
+    return [Candidate(kernel, *block) for kernel in kernels for block in (*blocks(1), OTHER_BLOCK)]
 
 
 def rounds(t: int) -> int:
@@ -97,11 +97,18 @@ def rounds(t: int) -> int:
     return 10 if t < 128 else 5 if t < 600 else 3
 
 
-def measure(stand: Stand, k: int, n: int, taken: Sequence[Candidate], lengths: Sequence[int]) -> Iterator[Row]:
-    """Time every candidate at each length."""
+def measure(
+    stand: Stand,
+    size: tuple[int, int],
+    taken: Sequence[Candidate],
+    lengths: Sequence[int],
+    kernels: Sequence[MicroKernel] = MICRO_KERNELS,
+) -> Iterator[Row]:
+    """Time every candidate of the kernels at each length, for a size K x N. `taken`: what is chosen for 1, 2, …."""
+    (k, n), space = size, tried(kernels)
     for t in lengths:
-        seconds = time_trials(stand, [TimedCandidate(one, (t, n, k)) for one in tried()], rounds(t))
-        yield Row(k, n, t, taken[t - 1].name, dict(zip((one.name for one in tried()), seconds, strict=True)))
+        seconds = time_trials(stand, [TimedCandidate(one, (t, n, k)) for one in space], rounds(t))
+        yield Row(k, n, t, taken[t - 1].name, dict(zip((one.name for one in space), seconds, strict=True)))
 
 
 def summary(rows: Sequence[Row]) -> dict[str, float]:
@@ -119,7 +126,7 @@ def main() -> None:
     with Progress(console=console, transient=True) as progress:
         task = progress.add_task("", total=len(SHAPES) * len(sample()))
         for k, n in SHAPES:
-            for row in measure(stand, k, n, taken[k, n], sample()):
+            for row in measure(stand, (k, n), taken[k, n], sample()):
                 found.append(row)
                 progress.update(task, advance=1, description=f"{row.t} x {k} x {n}")
     learnt = sum(len(list(rate_trials(kernel))) for kernel in MICRO_KERNELS)

@@ -115,19 +115,29 @@ def measure_rules(program: Program, rules: str, context: Context) -> tuple[Fused
     return Fused(rules, kernels, str(moved), moved.evaluate(context.points[0]), seconds), plans
 
 
-def measure(name: str, text: str) -> Iterator[Row]:
-    """Give a row per target."""
+def legal_program(name: str, text: str) -> Program:
+    """What fusion gets to see of a text."""
     program = legalize(parse_module(text, name))
     for step in PASSES:
         program = step.run(program)
+    return program
+
+
+def abilities_of(program: Program, target: str) -> Abilities:
+    """What the kernels of a target can do."""
+    return TARGETS[target](program, producers_of(program.body)).abilities
+
+
+def measure(name: str, text: str) -> Iterator[Row]:
+    """Give a row per target."""
+    program = legal_program(name, text)
     points = likely_points(program, LIKELY)
     shapes = [tuple(dim.evaluate(points[0]) for dim in p.raw_shape) for p in program.parameters]
     xla = xla_kernels(text, shapes)
     telling = telling_points(program, seed=1)
     producers = producers_of(program.body)
-    for target, lowering in TARGETS.items():
-        abilities: Abilities = lowering(program, producers).abilities
-        context = Context(program.facts, producers, abilities, points)
+    for target in TARGETS:
+        context = Context(program.facts, producers, abilities_of(program, target), points)
         fused, lost = dict[str, Fused](), list[str]()
         for rules in PLANNERS:
             fused[rules], plans = measure_rules(program, rules, context)

@@ -15,11 +15,11 @@ import json
 import sys
 import tempfile
 import timeit
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import jax
 import jax.export
@@ -28,11 +28,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.workloads import WORKLOADS
+from benchmarks.workloads import WORKLOADS, Shape, Workload
 from shlo_disc.artifact import Artifact
 from shlo_disc.host_ir import Launch
 from shlo_disc.options import CompileOptions
 from shlo_disc.pipeline import Request, Stopwatch, compile_text
+from shlo_disc.records import record
 from shlo_disc.runtime.building.build import Builder
 from shlo_disc.runtime.building.cache import open_cache
 from shlo_disc.runtime.building.toolchain import find_compiler
@@ -56,7 +57,7 @@ class HostTime:
     whole: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _NoKernels(LoadedProgram):
     """A program all of whose kernels are the one that does nothing."""
 
@@ -84,7 +85,10 @@ def _chain(x: Any) -> Any:
     return x
 
 
-def programs() -> Iterator[tuple[str, Artifact, tuple[Any, ...]]]:
+Program: TypeAlias = tuple[str, Artifact, tuple[Any, ...]]
+
+
+def programs() -> Iterator[Program]:
     """Programs without loops, and arguments of a call."""
     (n,) = jax.export.symbolic_shape("n")
     small = jax.ShapeDtypeStruct((n,), np.float32)
@@ -92,24 +96,28 @@ def programs() -> Iterator[tuple[str, Artifact, tuple[Any, ...]]]:
         exported = jax.export.export(jax.jit(function))(small)
         yield name, _compiled(str(exported.mlir_module())), (np.ones(2, np.float32),)
     for name in ("W1", "W3"):
-        workload = WORKLOADS[name]
-        weights, shape = workload.weights(), workload.fixed[0]
-        exported = workload.export(weights)
-        flat = jax.tree.leaves((weights, *workload.at(shape)))
-        yield f"{name} at {shape}", _compiled(str(exported.mlir_module())), tuple(map(np.asarray, flat))
+        yield workload_program(WORKLOADS[name], WORKLOADS[name].fixed[0])
+
+
+def workload_program(workload: Workload, shape: Shape) -> Program:
+    """A workload, and arguments of a shape."""
+    weights = workload.weights()
+    flat = jax.tree.leaves((weights, *workload.at(shape)))
+    artifact = _compiled(str(workload.export(weights).mlir_module()))
+    return f"{workload.name} at {shape}", artifact, tuple(map(np.asarray, flat))
 
 
 def _compiled(text: str) -> Artifact:
     return compile_text(text, "program.mlir", Request(), Stopwatch())
 
 
-def measure() -> Iterator[HostTime]:
+def measure(chosen: Iterable[Program]) -> Iterator[HostTime]:
     """Time each program."""
     builder = Builder(find_compiler(), 3, open_cache(None))
     options = CompileOptions(threads=1)
     with tempfile.TemporaryDirectory() as folder:
         nothing = _without_kernels(Path(folder))
-        for name, artifact, arguments in programs():
+        for name, artifact, arguments in chosen:
             real = open_program(builder.program(artifact))
             ways: list[tuple[LoadedProgram, Literal["c", "vm"]]] = [(nothing, "c"), (nothing, "vm"), (real, "c")]
             runs = [assemble(artifact, code, builder.runtime, replace(options, driver=way)) for code, way in ways]
@@ -133,7 +141,7 @@ def _least(calls: list[Callable[[], object]]) -> list[float]:
 def main() -> None:
     """Print the table, and write the numbers to a file if one is named."""
     table = Table("program", "launches", "bytecode", "VM", "bytecode, ns a launch", "VM, ns a launch", "whole", "share")
-    rows = list(measure())
+    rows = list(measure(programs()))
     for row in rows:
         each = max(row.launches, 1) / 1e3
         table.add_row(

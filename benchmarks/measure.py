@@ -40,12 +40,12 @@ def _cpu_seconds() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in both)
 
 
-def _in_turns(*calls: Call) -> list[float]:
+def in_turns(*calls: Call) -> list[float]:
     """Median seconds of each call."""
     return [statistics.median(seconds) for seconds in time_in_turns(calls, ROUNDS, TURN, WARM_UP)]
 
 
-def _relative_error(ours: object, xla: object) -> float:
+def relative_error(ours: object, xla: object) -> float:
     """Largest max |difference| / max |value| over the outputs."""
 
     def error(found: Array, wanted: Array) -> float:
@@ -65,13 +65,14 @@ def steady(workload: Workload) -> None:
         inputs = workload.at(shape)
         device_inputs: Any = jax.device_put(inputs)
         ours = partial(run, weights, *inputs)
-        xla = partial(_wait_for, program, device_weights, *device_inputs)
-        error = _relative_error(ours(), xla())
-        seconds = _in_turns(ours, xla)
+        xla = partial(wait_for, program, device_weights, *device_inputs)
+        error = relative_error(ours(), xla())
+        seconds = in_turns(ours, xla)
         print(json.dumps({"shape": shape, "seconds": seconds, "error": error}), flush=True)
 
 
-def _wait_for(program: Callable[..., Any], *arguments: object) -> object:
+def wait_for(program: Callable[..., Any], *arguments: object) -> object:
+    """Call a function of JAX, and wait until its results are there."""
     outputs: Any = program(*arguments)
     jax.block_until_ready(outputs)
     return outputs
@@ -93,7 +94,7 @@ def cold(workload: Workload, side: str) -> None:
         compile_seconds = time.perf_counter() - start - export_seconds
         call = partial(run, weights)
     else:
-        call = partial(_wait_for, jax.jit(workload.program), device_weights)
+        call = partial(wait_for, jax.jit(workload.program), device_weights)
     for inputs in batches:
         call(*inputs)
     measured = {

@@ -33,6 +33,7 @@ def measure_in_process(
     compile_bytecode()
     cores = sorted(os.sched_getaffinity(0))[:threads]
     environment = {**os.environ, "JAX_PLATFORMS": "cpu", "XDG_CACHE_HOME": cache_home}
+    environment.pop("SHLO_DISC_CACHE", None)  # it would be used in place of `cache_home`
     if threads == 1:
         environment["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
     command = ["taskset", "-c", ",".join(map(str, cores)), sys.executable, "-m", module, *arguments]

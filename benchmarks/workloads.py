@@ -54,7 +54,10 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A program of (weights, *inputs) with symbolic sizes; `symbolic` has a shape per input."""
+    """A program of (weights, *inputs) with symbolic sizes; `symbolic` has a shape per input.
+
+    `name`: a letter and a number, which seeds the stream of `count` shapes.
+    """
 
     name: str
     about: str
@@ -64,6 +67,7 @@ class Workload:
     symbolic: tuple[str, ...]
     sizes: tuple[Size, ...]
     fixed: tuple[Shape, ...]
+    count: int = STREAM
 
     def weights(self) -> Any:
         """Draw the weights: a pytree of NumPy arrays."""
@@ -76,21 +80,25 @@ class Workload:
     def stream(self) -> list[Shape]:
         """Draw the shapes of the cold stream; some may come twice."""
         rng = np.random.default_rng(SEED + int(self.name[1:]))
-        return [tuple(size.draw(rng) for size in self.sizes) for _ in range(STREAM)]
+        return [tuple(size.draw(rng) for size in self.sizes) for _ in range(self.count)]
 
     def export(self, weights: Any) -> export.Exported:
         """Export the program with its symbolic sizes, for weights like these."""
-
-        def spec(leaf: Array) -> jax.ShapeDtypeStruct:
-            return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype)
-
         scope = export.SymbolicScope()
         dtypes = [array.dtype for array in self.at(self.fixed[0])]
         inputs = [
             jax.ShapeDtypeStruct(export.symbolic_shape(text, scope=scope), dtype)
             for text, dtype in zip(self.symbolic, dtypes, strict=True)
         ]
-        return export.export(jax.jit(self.program))(jax.tree.map(spec, weights), *inputs)
+        return export.export(jax.jit(self.program))(jax.tree.map(_spec, weights), *inputs)
+
+    def export_at(self, weights: Any, shape: Shape) -> export.Exported:
+        """Export the program for one shape, for weights like these."""
+        return export.export(jax.jit(self.program))(*jax.tree.map(_spec, (weights, *self.at(shape))))
+
+
+def _spec(leaf: Array) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype)
 
 
 def _normal(rng: np.random.Generator, *shape: int, scale: float = 1.0) -> Array:
