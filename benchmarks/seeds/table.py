@@ -7,11 +7,26 @@ from typing import Any
 
 from rich.table import Table
 
+from benchmarks.seeds.apollo import APOLLO
 from benchmarks.seeds.bladedisc import BLADEDISC
+from benchmarks.seeds.cora import CORA
+from benchmarks.seeds.dietcode import DIETCODE
 from benchmarks.seeds.disc import DISC
+from benchmarks.seeds.nimble import NIMBLE
 from benchmarks.seeds.rows import Row, Seed
+from benchmarks.seeds.tscompiler import TSCOMPILER
+from benchmarks.seeds.weight_pools import WEIGHT_POOLS
 
-SEEDS: Mapping[str, Seed] = {"disc": DISC, "bladedisc": BLADEDISC}
+SEEDS: Mapping[str, Seed] = {
+    "disc": DISC,
+    "bladedisc": BLADEDISC,
+    "nimble": NIMBLE,
+    "dietcode": DIETCODE,
+    "tscompiler": TSCOMPILER,
+    "cora": CORA,
+    "apollo": APOLLO,
+    "weight_pools": WEIGHT_POOLS,
+}
 
 
 def table(seed: Seed, rows: Sequence[Row]) -> Table:

@@ -140,6 +140,13 @@ def _kernels(data: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
         yield {"model": row["model"], "target": row["target"], **fused, "XLA": row["xla"]["total"]}
 
 
+def _seeds(data: Mapping[str, Any]) -> Iterator[Row]:
+    for seed in data["seeds"]:
+        for row in seed["rows"]:
+            shown = {"measured": row["what"], "ours": row["value"], "unit": row["unit"]}
+            yield {"system": seed["seed"], **shown, "dynamic": row["dynamic"], "compilation": row["compilation"]}
+
+
 def _nested(data: Mapping[str, Mapping[str, Mapping[str, float]]], section: str) -> Iterator[Row]:
     yield from ({"arrays": count, **times} for count, times in data.get(section, {}).items())
 
@@ -195,6 +202,12 @@ KINDS: Mapping[str, Kind] = {
         lambda data: _ratios(data["rows"], ("k", "n"), {"chosen over best": lambda row: row["ratio"]}),
     ),
     "fusion": Kind("Kernels", "Kernels of the corpus' models by fusion rules, ours (`full`) and others.", _kernels),
+    "seeds": Kind(
+        "The systems that this one follows",
+        "What their papers report, measured here; [about them](../explanation/seeds.md). Unit x: a ratio, below 1 "
+        "where ours is less. Compilation: whether it is in the number (`only`: nothing runs).",
+        _seeds,
+    ),
     "memory": Kind(
         "Memory",
         "Our bytes of temporaries over XLA's: geometric mean (largest).",
