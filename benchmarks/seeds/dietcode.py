@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.dispatch import CLOSE, choices, measure, program, tried
 from benchmarks.seeds.local_padding import TILE, count
-from benchmarks.seeds.rows import Row, Seed, Settings
+from benchmarks.seeds.rows import Row, Seed, Settings, at
 from benchmarks.timing import geometric_mean
 from shlo_disc import CompileOptions
 from shlo_disc.runtime.building.build import Builder
@@ -22,8 +22,9 @@ LONGEST = 128
 SIZES = ((768, 2304), (768, 3072))  # K, N: of the products of BERT-base
 LENGTHS = (*range(1, 17), 23, 24, 31, 32, 48, 53, 63, 64, 77, 96, 101, 127, 128)
 WIDENED = tuple(variant for kernel in MICRO_KERNELS for variant in variants(kernel))
-EMULATED = (9, 60, 64, 77, 128)  # products of at most 8 rows have kernels without tiles
-PRODUCT = (96, 256)  # K, N on the emulator
+# T, K, N on the emulator: whole tiles, and edges; packs of 4 elements, and none. Products of at most 8 rows have other
+# kernels.
+EMULATED = ((64, 96, 256), (9, 96, 256), (77, 96, 256), (77, 95, 255))
 
 
 def _selection(settings: Settings) -> Iterator[Row]:
@@ -53,14 +54,13 @@ def _padding(settings: Settings) -> Iterator[Row]:
     if shutil.which("g++") is None:
         yield Row("local padding on the emulator", "not measured: no g++, which compiles the emulator", "", "T", "-")
         return
-    rng, (k, n) = np.random.default_rng(0), PRODUCT
-    w = rng.standard_normal((k, n), np.float32)
-    for length in settings.pick(EMULATED):
-        x = rng.standard_normal((length, k), np.float32)
+    rng = np.random.default_rng(0)
+    for length, k, n in settings.pick(EMULATED):
+        x, w = rng.standard_normal((length, k), np.float32), rng.standard_normal((k, n), np.float32)
         padded, checked = count("padded", x, w), count("checked", x, w)
         if not np.array_equal(padded.result, checked.result):
             raise AssertionError(f"padded and checked products differ at T = {length}")
-        name, ratio = f"emulated GPU, T = {length} by {k} x {n}", padded.predicates / checked.predicates
+        name, ratio = f"emulated GPU, {at((length, k, n))}", padded.predicates / checked.predicates
         yield Row(f"{name}: predicates over those without local padding", ratio, "x", "T", "out")
         yield Row(f"{name}: rows computed over rows needed", -(-length // TILE) * TILE / length, "x", "T", "out")
 

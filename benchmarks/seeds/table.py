@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
 from benchmarks.seeds.apollo import APOLLO
 from benchmarks.seeds.bladedisc import BLADEDISC
@@ -36,7 +37,7 @@ def table(seed: Seed, rows: Sequence[Row]) -> Table:
     for heading in ("measured in this run", "ours", "dynamic", "compilation"):
         found.add_column(heading, justify="right" if heading == "ours" else "left")
     for row in rows:
-        found.add_row(row.what, row.text, row.dynamic, row.compilation)
+        found.add_row(*map(Text, (row.what, row.text, row.dynamic, row.compilation)))  # brackets are no markup
     return found
 
 
