@@ -2,8 +2,9 @@
 
     python -m benchmarks.seeds [--only disc,nimble] [--quick] [--json FILE] [--lengths FILE]
 
-Every number is measured in this run, on one thread, each system in a process that is bound to one core. Times are the
-least of calls in turns, or of a whole stream. The numbers of the papers are of other machines and other peers.
+Every number is measured in this run, on one thread, each system in a process that is bound to one core. Times of calls
+are processor seconds, the least of many in turns; those of a stream are of all of it. The numbers of the papers are of
+other machines and other peers.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ NIMBLE = Seed(
     paper='Shen et al., "Nimble: Efficiently Compiling Dynamic Neural Networks for Model Inference", MLSys 2021',
     headline="up to 20x the speed of existing solutions for dynamic networks, on Intel and ARM CPUs and Nvidia GPUs",
     source="abstract only",
-    weaker="Trees are arrays of children, not data types. Products of one row are slower than XLA's if weights are not "
-    "bound. On a GPU each iteration of a loop waits for its predicate. The VM is ours, in Python, not Nimble's.",
+    weaker="Trees are arrays of children, not data types. Products of one row may be slower than XLA's. On a GPU each "
+    "iteration of a loop waits for its predicate. The VM is ours, in Python, not Nimble's.",
     measure=_measure,
 )
