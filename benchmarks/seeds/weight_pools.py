@@ -55,7 +55,7 @@ WEIGHT_POOLS = Seed(
     headline="up to 8x compression compared to 8-bit networks, and more than 2.8x their speed for less than 1 % of "
     "accuracy, on microcontrollers",
     source="abstract only",
-    weaker="No pool, no indices, no execution bit by bit. Weights of 8 bits save memory, but no time: they are converted "
-    "to f32. Those of 4 bits take a byte each.",
+    weaker="No pool, no indices, no execution bit by bit. Weights of 8 bits save memory, but no time: they are "
+    "converted to f32. Those of 4 bits take a byte each.",
     measure=_measure,
 )
