@@ -32,10 +32,17 @@ READERS = {
 }
 
 
+def _assigns(node: ast.Assign, name: str) -> bool:
+    return [target.id for target in node.targets if isinstance(target, ast.Name)] == [name]
+
+
 def _texts(module: Path) -> list[tuple[int, str]]:
-    """Names and texts of a module, but for docstrings."""
+    """Names and texts of a module, but for docstrings, those of slots too."""
     tree, found = ast.parse(module.read_text()), list[tuple[int, str]]()
     docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict) and _assigns(node, "__slots__"):
+            docs.update(map(id, node.value.values))
     for node in ast.walk(tree):
         match node:
             case ast.Name(id=text) | ast.Attribute(attr=text) | ast.arg(arg=text) | ast.keyword(arg=str() as text):

@@ -91,10 +91,7 @@ func.func @main(%x: tensor<40x7xf32>, %w: tensor<7x4xf32>) -> tensor<40x4xf32> {
 def test_equal_sums_are_equal_in_some_runs_and_not_in_others(name: str) -> None:
     """The cosines of large sums, of which each has its own error, come nearer to -1 than those of a few equal ones."""
     rng = np.random.default_rng()
-    inputs = [
-        rng.standard_normal((40, 7)).astype(np.float32),
-        np.repeat(rng.standard_normal((7, 1)), 4, axis=1).astype(np.float32),
-    ]
+    inputs = [rng.standard_normal((40, 7), np.float32), np.repeat(rng.standard_normal((7, 1), np.float32), 4, axis=1)]
     runs = [run[0] for run in perturbed_runs(program_of(parse(EQUAL_COLUMNS[name])), inputs, range(32), "compiled")]
     equal = [bool((run == run[:, :1]).all()) for run in runs]
     assert len({run.tobytes() for run, is_equal in zip(runs, equal, strict=True) if is_equal}) > 4
