@@ -20,13 +20,15 @@ from shlo_disc.target_names import HOST
 class CustomCallAttrs:
     """The op's attributes. `aliases`: results that start as a copy of an operand, as (result, operand).
 
-    `returns`: the number of results in the text. If it is 0, the op has one empty result, since every op has a value.
+    `takes` and `returns`: the numbers of operands and results of the function. Those behind them are tokens, or one
+    empty result of an op without any, since every op has a value.
     """
 
     target: str
     entries: Entries
     aliases: tuple[tuple[int, int], ...]
     has_side_effect: bool
+    takes: int
     returns: int
 
 
@@ -50,7 +52,7 @@ def _custom_call_reference(op: Op[CustomCallAttrs], inputs: Arrays) -> Arrays:
     """Call the function that is registered for the host."""
     found = tuple(np.empty(concrete_shape(result.shape), numpy_dtype(result.dtype)) for result in op.results)
     call = CustomCall(op.attrs.target, decoded(op.attrs.entries, _named), op.attrs.aliases)
-    call.run(HOST, inputs, found[: op.attrs.returns])
+    call.run(HOST, inputs[: op.attrs.takes], found[: op.attrs.returns])
     return found
 
 

@@ -43,14 +43,16 @@ def host_call(group: Group, libraries: HostLibraries) -> HostCallRef | None:
             return _call(
                 op, "fft", libraries.fft, f"{transform.value.lower()}", {"transform": transform.value, "rank": rank}
             )
-        case CustomCallAttrs(target, entries, aliases, _, returns):
+        case CustomCallAttrs(target, entries, aliases, _, takes, returns):
             if find_hook(target, libraries.target) is None:
                 raise UnsupportedOpError(
                     f"op 'stablehlo.custom_call' is not supported for the target @{target} on {libraries.target}",
                     op.span,
                     hint=how_to_register(target, libraries.target),
                 )
-            attributes = {"target": target, "entries": entries, "aliases": aliases, "returns": returns}
+            attributes = {
+                "target": target, "entries": entries, "aliases": aliases, "takes": takes, "returns": returns,
+            }  # fmt: skip
             return _call(op, "custom_call", _REGISTERED, f"custom_call @{target}", attributes)
         case _ if group.kind is GroupKind.LIBRARY and (called := libraries.routine(routine(op))) is not None:
             return _call(op, *called, routine(op).name, asdict(routine(op)))

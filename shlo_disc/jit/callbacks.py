@@ -1,8 +1,8 @@
 """Functions of Python that a program calls: `jax.pure_callback`, `jax.debug.print` and others.
 
 JAX refuses to export them, as a text cannot hold a function. A program of `jit` belongs to this process: while JAX
-lowers one, each callback becomes a custom call whose attribute `number` names the function. Ordered callbacks (those
-with a token) stay JAX's own, and are refused.
+lowers one, each callback becomes a custom call whose attribute `number` names the function, and which takes and gives a
+token if it is ordered.
 """
 
 from __future__ import annotations
@@ -72,17 +72,20 @@ def _watch_callbacks() -> None:
     original = module.emit_python_callback
 
     def emit(ctx: Any, callback: Callable[..., Any], token: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-        if _state.numbers is None or token is not None or tuple(ctx.module_context.platforms) != (HOST,):
+        if _state.numbers is None or tuple(ctx.module_context.platforms) != (HOST,):
             return original(ctx, callback, token, *args, **kwargs)
         operands, given, results = args
         number = next(_numbers)
         _functions[number] = callback
         _state.numbers.append(number)
         rule = jax_module("jax").ffi.ffi_lowering(TARGET, has_side_effect=kwargs["has_side_effect"])
-        lowered = ctx.replace(avals_in=list(given), avals_out=list(results))
+        tokens = [] if token is None else [token]  # of ordered callbacks: taken and given first
+        types = [jax_module("jax._src.core").abstract_token] * len(tokens)
+        lowered = ctx.replace(avals_in=[*types, *given], avals_out=[*types, *results])
         # Libraries add the third result, which has to stay alive, to this list: here that is nothing.
         ctx.module_context.keepalives = _WithoutNone(ctx.module_context.keepalives)
-        return rule(lowered, *operands, number=np.int64(number)), None, None
+        found = rule(lowered, *tokens, *operands, number=np.int64(number))
+        return found[len(tokens) :], found[0] if tokens else None, None
 
     for place in (module, jax_module("jax.interpreters.mlir")):
         place.emit_python_callback = emit

@@ -264,6 +264,8 @@ class JitFunction:
                     return self._fun(*args, **kwargs)
                 self._jax.trace(*args, **kwargs)  # raises the same error with JAX's own words and places
                 raise error.cause from None
+            if call.is_traced and variant.program.trace.has_effects:  # JAX orders them among those around the call
+                return self._fun(*args, **kwargs)
             values = [*call.values, *served.family.given(variant, call.shapes)]
             if call.is_traced:
                 if self._fallback == "jax":

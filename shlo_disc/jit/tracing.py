@@ -42,6 +42,11 @@ class Trace:
     constraints: tuple[str, ...]
     assumptions: tuple[SizeAssumption, ...]
 
+    @property
+    def has_effects(self) -> bool:
+        """Whether it calls functions of Python that have to be called even if nobody needs what they return."""
+        return any(type(one).__name__ != "NamedAxisEffect" for one in self.jaxpr.effects)
+
     def broken(self, sizes: Sizes) -> tuple[SizeAssumption, ...]:
         """What the trace assumes that is not true of these sizes; it is valid if there is nothing."""
         return tuple([one for one in self.assumptions if not one.holds(sizes)])

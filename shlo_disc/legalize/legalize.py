@@ -43,7 +43,7 @@ from shlo_disc.legalize.outline import NeedsGuard, NeedsOutlining, NextIteration
 from shlo_disc.legalize.quantization import with_quantized
 from shlo_disc.legalize.rng_state import with_iteration_counts
 from shlo_disc.legalize.shape_value_folding import ShapeArithmetic
-from shlo_disc.legalize.tokens import ABOUT_TOKENS, without_tokens
+from shlo_disc.legalize.tokens import ABOUT_TOKENS, tokens_as_values
 from shlo_disc.legalize.tuples import ABOUT_TUPLES, without_tuples
 from shlo_disc.legalize.unbacked_dims import SymbolNames, UnbackedDims, demand_early, demand_room
 from shlo_disc.parse.origins import find_origins
@@ -76,7 +76,8 @@ def legalize(module: ir.Module, argument_names: tuple[str, ...] = (), constraint
     If the whole run learns more, it is repeated, so that all shapes are canonical under all facts. `argument_names`
     name the arguments in messages. `constraints` are the caller's; they are facts from the start.
     """
-    module = without_other_dialects(without_tokens(without_tuples(module)))
+    module = without_tuples(module)
+    module = without_other_dialects(tokens_as_values(module, _entry(module), _is_users))
     module = with_iteration_counts(module, _entry(module))
 
     def outlined(outline: Outline) -> Program:
@@ -161,10 +162,19 @@ def missing_rule(op: ir.Op) -> str | None:
         return "no rule"
     if op.name == "stablehlo.custom_call":
         target = string(op, "call_target_name")
-        is_known = target in rules_custom_calls.CUSTOM or rules_custom_calls.op_of_target(target) in _RULES
-        if not is_known and not is_registered(target):
+        if not _is_known(target) and not is_registered(target):
             return f"no rule for the target @{target}"
     return None
+
+
+def _is_known(target: str) -> bool:
+    """Whether legalization has a rule of its own for the custom calls of a target."""
+    return target in rules_custom_calls.CUSTOM or rules_custom_calls.op_of_target(target) in _RULES
+
+
+def _is_users(target: str) -> bool:
+    """Whether a function that a user registered computes the custom calls of a target."""
+    return not _is_known(target) and is_registered(target)
 
 
 def _known(builder: OpBuilder, given: Sequence[RawDim | UnbackedDim | LateUnbackedDim]) -> list[Check]:

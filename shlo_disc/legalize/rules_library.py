@@ -35,6 +35,7 @@ from shlo_disc.legalize.builder import Bound, tensor_type
 from shlo_disc.legalize.frame import Frame, Rule
 from shlo_disc.legalize.rules_elementwise import result_dtype
 from shlo_disc.legalize.rules_move import asked_shape, stated
+from shlo_disc.legalize.tokens import TOKENS
 
 
 def _fft(frame: Frame, op: ir.Op) -> Sequence[Bound]:
@@ -110,12 +111,14 @@ def custom_call(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     if symbols(op, "called_computations"):
         raise UnsupportedOpError(f"a custom call that calls computations is not supported: @{target}", op.span)
     sizes = integers(op, "indices_of_shape_operands", ())
-    shapes = [_shape(frame, op, k, sizes) for k in range(len(op.results))]
+    taken, given = integers(op, TOKENS, (0, 0))
+    count = len(op.results) - given
+    shapes = [*[_shape(frame, op, k, sizes) for k in range(count)], *[()] * given]
     operands = [frame.tensor(x) for k, x in enumerate(op.operands) if k not in sizes]
-    effect, count = bool(integer(op, "has_side_effect", 0)), len(op.results)
-    attrs = CustomCallAttrs(target, tuple(_entries(op)), tuple(_aliases(op)), effect, count)
+    effect = bool(integer(op, "has_side_effect", 0))
+    attrs = CustomCallAttrs(target, tuple(_entries(op)), tuple(_aliases(op)), effect, len(operands) - taken, count)
     results = [(shape, result_dtype(op, k)) for k, shape in enumerate(shapes)] or [((ZERO,), DType.UI8)]
-    return frame.build.emit("d_custom_call", operands, attrs, results, op.span)[:count]
+    return frame.build.emit("d_custom_call", operands, attrs, results, op.span)[: len(op.results)]
 
 
 def _shape(frame: Frame, op: ir.Op, k: int, sizes: Sequence[int]) -> Shape:

@@ -65,13 +65,14 @@ def bind(call: HostCall, libraries: Libraries) -> Callee:
 
 def _users(attributes: Mapping[str, Any], device: str, as_array: Callable[[object], Any]) -> Callee:
     """The function registered for a custom call's target, looked up in each run."""
-    entries, returns = decoded(attributes["entries"], dtype_of), attributes["returns"]
+    entries = decoded(attributes["entries"], dtype_of)
+    takes, returns = attributes["takes"], attributes["returns"]
     call = CustomCall(attributes["target"], entries, attributes["aliases"])
 
     def compute(operands: Sequence[Any], results: Sequence[Any]) -> None:
-        for operand in operands:
+        for operand in operands[:takes]:
             if isinstance(operand, np.ndarray):  # CuPy has no read-only arrays
                 operand.flags.writeable = False
-        call.run(device, operands, results[:returns], as_array)
+        call.run(device, operands[:takes], results[:returns], as_array)
 
     return compute

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import gc
+import random
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -21,6 +22,7 @@ from jax.interpreters import mlir
 
 import shlo_disc
 from shlo_disc.jit import callbacks
+from tests.pipeline.exports import FAST
 
 
 def sort_outside(x: Any) -> Any:
@@ -82,6 +84,80 @@ def test_callbacks_in_loops_and_branches_are_called_in_each_round() -> None:
         seen.clear()
         assert float(run(np.arange(size, dtype=np.float32))) == size * (size - 1) / 2
         assert sorted(seen) == [*[-1] * max(0, size - 2), *range(size)]
+
+
+def drawn(seed: int, seen: list[Any]) -> Callable[[Any], Any]:
+    """A random function with ordered callbacks, which append what they get: at the top, in loops and branches."""
+
+    def called(name: str, value: Any) -> Any:
+        def function(x: Any) -> Any:
+            seen.append((name, float(x)))
+            return np.float32(len(seen) % 3)
+
+        return io_callback(function, jax.ShapeDtypeStruct((), np.float32), value, ordered=True)
+
+    def function(x: Any) -> Any:
+        rng = random.Random(seed)
+        values = [x.sum(), x.max(), (x * 2).min()]
+        for number in range(rng.randint(3, 6)):
+            value, name = rng.choice(values), str(number)
+            match rng.choice(("used", "unused", "constant", "large", "loop", "branch")):
+                case "used":
+                    values.append(called(name, value) + value)
+                case "unused":
+                    called(name, value)
+                case "constant":
+                    called(name, jnp.float32(3))
+                case "large":
+                    values.append((jnp.outer(x, x) * value).sum())
+                    called(name, values[-1])
+                case "loop":
+                    values.append(
+                        jax.lax.fori_loop(0, 2, lambda _, carry: called(name, value) + called(name + "'", carry), value)  # noqa: B023
+                    )
+                case _:
+                    branches = [partial(called, name), partial(called, name + "'")]
+                    values.append(jax.lax.cond(value > 2, *branches, value))
+        return values[-1] + values[0]
+
+    return function
+
+
+@pytest.mark.parametrize("number", [*range(4), *[pytest.param(k, marks=pytest.mark.slow) for k in range(4, 24)]])
+def test_ordered_callbacks_are_called_in_the_order_of_the_function(number: int) -> None:
+    seed = number if number < 2 else random.randrange(1 << 30)
+    ours, theirs = list[Any](), list[Any]()
+    run, by_jax = shlo_disc.jit(drawn(seed, ours), options=FAST), jax.jit(drawn(seed, theirs))
+    for size in (3, 4, 5):
+        x = np.random.default_rng(size).integers(-4, 5, size).astype(np.float32)
+        found, expected = run(x), by_jax(x)
+        jax.effects_barrier()
+        assert (seed, ours, float(found)) == (seed, theirs, float(expected))
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_effects_inside_of_jax_jit_are_those_of_the_function(ordered: bool) -> None:
+    seen = list[Any]()
+
+    def noted(name: str) -> Callable[[Any], Any]:
+        def function(x: Any) -> Any:
+            io_callback(lambda y: seen.append((name, float(y))), None, x.sum(), ordered=ordered)
+            return x + 1
+
+        return shlo_disc.jit(function)
+
+    first, second = noted("first"), noted("second")
+
+    @jax.jit
+    def run(x: Any) -> Any:
+        first(jnp.outer(x, x))  # nobody needs the results of these
+        second(x)
+        return first(x)
+
+    np.testing.assert_array_equal(run(np.ones(3, np.float32)), np.full(3, 2))
+    jax.effects_barrier()
+    wanted = [("first", 9.0), ("second", 3.0), ("first", 3.0)]
+    assert seen == wanted if ordered else sorted(seen) == sorted(wanted)
 
 
 def test_debug_print(capsys: pytest.CaptureFixture[str]) -> None:

@@ -134,6 +134,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "imports": ("tests/api/test_lazy_imports.py",),
     "traced_calls": ("tests/device/test_xla_handler.py", "tests/runtime/xla"),
     "jit_sizes": ("tests/jit/test_abstraction.py", "tests/jit/test_learning.py"),
+    "ordered_calls": ("tests/pipeline/test_ordered_calls.py",),
     "random_keys": ("tests/api/test_random_keys.py",),
     "jit_arguments": ("tests/jit/test_arguments.py", "tests/jit/test_refusals.py"),
     "ends": ("tests/kernels/test_ends_of_reductions.py",),
