@@ -93,6 +93,8 @@ def test_functions_are_rounded_before_they_are_added(dtype: DType, scattered: bo
         x, y, z = (values(dtype, rng, 2 * size).reshape(2, size) for _ in range(3))
         if turn % 2:
             x, z = rng.choice(special, (2, 2, size))
+        if size == MANY:
+            z[1] = 0  # the last place of the function remains
         numbers = np.arange(size, dtype=np.int32)
         for op, one, other in zip(ops, fused(x, y, z, numbers), apart(x, y, z, numbers), strict=True):
             unlike: Array = (bits(one.reshape(-1)) != bits(other.reshape(-1))).any(1).reshape(one.shape)
