@@ -85,7 +85,11 @@ def free_dims(rank: int, *taken: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(k for k in range(rank) if not any(k in group for group in taken))
 
 
-def _sum_of_products(ask: ElementQuery, axes: tuple[tuple[Sym, Dim], ...], product: Scalar, dtype: DType) -> Scalar:
+def sum_of_products(
+    ask: ElementQuery, axes: tuple[tuple[Sym, Dim], ...], a: Scalar, b: Scalar, dtype: DType
+) -> Scalar:
+    """The sum of `a * b` over axes, in the type of the factors, as a number of type `dtype`."""
+    product = _combine(BinaryFn.MULTIPLY, a, b)
     carry = Arg(ask.symbol("acc").name, product.dtype)
     zero: float | int = 0.0 if product.dtype.is_float else 0
     init = Const(complex(0) if product.dtype.is_complex else zero, product.dtype)
@@ -116,15 +120,14 @@ def _dot(op: Op[DotAttrs], ask: ElementQuery, _k: int, index: Index) -> Scalar:
     a = ask.at(lhs, place((*attrs.lhs_batch, *attrs.lhs_contract, *lhs_free)))
     rest = index[middle:]
     b = ask.at(rhs, place((*attrs.rhs_batch, *attrs.rhs_contract, *rhs_free)))
-    product = _combine(BinaryFn.MULTIPLY, converted(a, dtype), converted(b, dtype))
-    return _sum_of_products(ask, axes, product, op.results[0].dtype)
+    return sum_of_products(ask, axes, converted(a, dtype), converted(b, dtype), op.results[0].dtype)
 
 
 def _first(pair: tuple[int, Dim]) -> int:
     return pair[0]
 
 
-def _sums(op: Op[Any]) -> np.dtype[Any]:
+def sums_in(op: Op[Any]) -> np.dtype[Any]:
     """The arithmetic type of a reference: f32 for narrower floats, else the result's type."""
     dtype = numpy_dtype(op.results[0].dtype)
     is_standard = dtype.kind in "biuc" or dtype.name in ("float32", "float64")
@@ -134,7 +137,7 @@ def _sums(op: Op[Any]) -> np.dtype[Any]:
 def _dot_reference(op: Op[DotAttrs], inputs: Arrays) -> Arrays:
     """Bring both sides to (batch, free, contracted) and (batch, contracted, free), and multiply matrices."""
     attrs = op.attrs
-    lhs, rhs = (x.astype(_sums(op)) for x in inputs)
+    lhs, rhs = (x.astype(sums_in(op)) for x in inputs)
     lhs_free = [k for k in range(lhs.ndim) if k not in (*attrs.lhs_batch, *attrs.lhs_contract)]
     rhs_free = [k for k in range(rhs.ndim) if k not in (*attrs.rhs_batch, *attrs.rhs_contract)]
     batch = [lhs.shape[k] for k in attrs.lhs_batch]
@@ -144,10 +147,10 @@ def _dot_reference(op: Op[DotAttrs], inputs: Arrays) -> Arrays:
     )
     a = lhs.transpose(*attrs.lhs_batch, *lhs_free, *attrs.lhs_contract).reshape(*batch, m, depth)
     b = rhs.transpose(*attrs.rhs_batch, *attrs.rhs_contract, *rhs_free).reshape(*batch, depth, n)
-    return (rounded(_matmul(a, b).reshape(concrete_shape(op.results[0].shape)), op.results[0].dtype),)
+    return (rounded(matrix_product(a, b).reshape(concrete_shape(op.results[0].shape)), op.results[0].dtype),)
 
 
-def _matmul(a: Array, b: Array) -> Array:
+def matrix_product(a: Array, b: Array) -> Array:
     """Multiply matrices, complex ones by the products of their parts.
 
     BLAS multiplies a complex product by 1 + 0i in the end, which makes NaN of infinity, for some shapes and operands.
@@ -194,9 +197,8 @@ def _convolution(op: Op[ConvAttrs], ask: ElementQuery, _k: int, index: Index) ->
     a = converted(ask.at(x, tuple(where[k] for k in range(len(where)))), dtype)
     b = converted(ask.at(kernel, tuple(tap_at[k] for k in range(len(tap_at)))), dtype)
     zero = Const(complex(0) if dtype.is_complex else 0.0 if dtype.is_float else 0, dtype)
-    product = _combine(BinaryFn.MULTIPLY, select_all(inside, a, zero), b)
     axes = (*zip(taps, window, strict=True), (channel, features))
-    return _sum_of_products(ask, axes, product, op.results[0].dtype)
+    return sum_of_products(ask, axes, select_all(inside, a, zero), b, op.results[0].dtype)
 
 
 def _group(feature: Dim, features: Dim, groups: int) -> Dim:
@@ -211,7 +213,7 @@ def _stays_inside(attrs: ConvAttrs, k: int, window: Dim) -> bool:
 
 def _convolution_reference(op: Op[ConvAttrs], inputs: Arrays) -> Arrays:
     """Sum one matrix product per kernel tap, group by group."""
-    attrs, dtype = op.attrs, _sums(op)
+    attrs, dtype = op.attrs, sums_in(op)
     rank = len(attrs.strides)
     x = inputs[0].astype(dtype).transpose(attrs.input.batch, attrs.input.feature, *attrs.input.spatial)
     w = (
@@ -260,7 +262,7 @@ def _one_group(x: Array, w: Array, attrs: ConvAttrs, out: tuple[int, ...]) -> Ar
         )
         piece = x[(slice(None), slice(None), *view)].reshape(*x.shape[:2], math.prod(out))
         # (not by tensordot: for a single weight of 0, BLAS returns 0 for 0 * infinity instead of NaN)
-        found += _matmul(w[(slice(None), slice(None), *tap)], piece).reshape(found.shape)
+        found += matrix_product(w[(slice(None), slice(None), *tap)], piece).reshape(found.shape)
     return found
 
 

@@ -25,6 +25,7 @@ class Template(Enum):
     ELEMENT = auto()  # computed by the element rule alone
     REDUCE = auto()  # a reduction over whole dims: a stage of a row kernel
     DOT = auto()
+    GROUPED_DOT = auto()
     CONVOLUTION = auto()
     SORT = auto()
     SCATTER = auto()

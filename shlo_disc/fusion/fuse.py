@@ -25,7 +25,7 @@ from shlo_disc.fusion.product_chains import product_chains
 from shlo_disc.fusion.row_fit import joined_rows, result_refusal
 from shlo_disc.fusion.siblings import merge_siblings
 from shlo_disc.fusion.state import FusionState, MergeRefusal
-from shlo_disc.kernels.contraction import epilogue_index, is_direct_convolution, is_matrix_product
+from shlo_disc.kernels.contraction import epilogue_index, is_direct_convolution, is_grouped_product, is_matrix_product
 from shlo_disc.kernels.groups import Context, FusionPlan, Group, GroupKind
 from shlo_disc.kernels.row_spaces import without_ones
 from shlo_disc.kernels.scan import is_scan
@@ -38,6 +38,7 @@ MOST_FORMULAS = 64  # copies of all ops in a group: bounds code size and compile
 MERGED = "row-local, no more work than apart"
 REPEATED = "cheaper to compute again than to read"
 
+_CONTRACTIONS = (GroupKind.DOT, GroupKind.GROUPED_DOT, GroupKind.CONVOLUTION)
 _TEMPLATES = {
     Template.SORT: GroupKind.SORT,
     Template.SCATTER: GroupKind.SCATTER,
@@ -77,7 +78,7 @@ class _Planner:
     def run(self) -> None:
         for op in reversed(self.state.nodes.nodes):
             kind = group_kind(op, self.state.context)
-            if kind in (GroupKind.DOT, GroupKind.CONVOLUTION) or (kind is GroupKind.SCATTER and len(op.results) == 1):
+            if kind in _CONTRACTIONS or (kind is GroupKind.SCATTER and len(op.results) == 1):
                 self._place_product(op, kind)
             elif kind is GroupKind.ROWS:
                 self._place(op)
@@ -204,7 +205,7 @@ class _Planner:
 
     def _unfit(self, op: Op[object], draft: GroupDraft) -> MergeRefusal | None:
         """Why a group of this kind or size cannot take an op that is read as `op` is."""
-        if draft.kind not in (GroupKind.ROWS, GroupKind.DOT, GroupKind.SCATTER):
+        if draft.kind not in (GroupKind.ROWS, GroupKind.DOT, GroupKind.GROUPED_DOT, GroupKind.SCATTER):
             return MergeRefusal(f"its consumer is a {draft.kind.value} kernel, which reads memory")
         if draft.anchor is not None and draft.anchor in self.state.nodes.consumers[op]:
             return MergeRefusal(f"the {draft.kind.value} reads its operands from memory")
@@ -301,6 +302,8 @@ def group_kind(op: Op[object], context: Context) -> GroupKind:
         return kind
     if template is Template.DOT and is_matrix_product(op, context.abilities):
         return GroupKind.DOT
+    if template is Template.GROUPED_DOT and is_grouped_product(op, context.abilities):
+        return GroupKind.GROUPED_DOT
     if template is Template.CONVOLUTION and is_direct_convolution(op, context.abilities):
         return GroupKind.CONVOLUTION
     return GroupKind.SCAN if is_scan(op, context.facts, context.producers) else GroupKind.ROWS

@@ -10,7 +10,9 @@ from shlo_disc.dynamic_ops.program import Op, Tensor
 from shlo_disc.dynamic_ops.registry import definition
 from shlo_disc.expr.dim import product
 from shlo_disc.fusion.state import FusionState
-from shlo_disc.kernels.contraction import is_direct_convolution, is_matrix_product
+from shlo_disc.kernels.contraction import is_direct_convolution, is_grouped_product, is_matrix_product
+
+_STARTS = (is_matrix_product, is_grouped_product, is_direct_convolution)
 
 
 @dataclass(slots=True, eq=False)
@@ -29,7 +31,7 @@ def product_chains(state: FusionState) -> Mapping[Op[object], Chain]:
     chains = dict[Op[object], list[Chain]]()  # by the ops that continue them
     for op in state.nodes.nodes:
         mine = chains.pop(op, [])
-        if is_matrix_product(op, state.context.abilities) or is_direct_convolution(op, state.context.abilities):
+        if any(starts(op, state.context.abilities) for starts in _STARTS):
             chain = Chain(op.results[0], state.nodes.position[op], set())
         else:
             fitting = [c for c in mine if _continues(op, c, state)]

@@ -1,6 +1,8 @@
-"""Lower functions with what JAX does not lower: Fourier transforms whose lengths are symbolic.
+"""Lower functions with what JAX does not lower, or lowers to much more work.
 
-While this package lowers a function, such a transform becomes a custom call that has the lengths as its second operand.
+While this package lowers a function, a Fourier transform whose lengths are symbolic becomes a custom call that has the
+lengths as its second operand, and `ragged_dot` becomes its op: for a CPU, JAX would write a product of all rows with the
+matrices of all groups.
 """
 
 from __future__ import annotations
@@ -35,16 +37,45 @@ def allowed(*targets: str) -> list[Any]:
 
 @lru_cache(maxsize=1)
 def _extend_rules() -> None:
-    """Let JAX lower transforms where this package traces; JAX has no public way to extend a rule."""
-    transform = jax_module("jax._src.lax.fft")
+    """Extend JAX's rules where this package traces; JAX has no public way to do so."""
     mlir = jax_module("jax._src.interpreters.mlir")
-    for platform in (None, *{target_named(name).platform for name in target_names()}):
-        specific = mlir._platform_specific_lowerings.get(platform, {}).get(transform.fft_p)  # noqa: SLF001
-        rule = transform._fft_lowering if specific is None else specific.rule  # noqa: SLF001
-        mlir.register_lowering(transform.fft_p, _extended(rule), platform=platform)
+    primitives = {
+        jax_module("jax._src.lax.fft").fft_p: _of_transform,
+        jax_module("jax._src.lax.lax").ragged_dot_general_p: _of_ragged_dot,
+    }
+    for primitive, extended in primitives.items():
+        common = mlir._lowerings[primitive].rule  # noqa: SLF001
+        for platform in (None, *{target_named(name).platform for name in target_names()}):
+            specific = mlir._platform_specific_lowerings.get(platform, {}).get(primitive)  # noqa: SLF001
+            mlir.register_lowering(primitive, extended(specific.rule if specific else common), platform=platform)
 
 
-def _extended(original: _Rule) -> _Rule:
+def _of_ragged_dot(original: _Rule) -> _Rule:
+    """Lower a `ragged_dot` to its op, unless it names an algorithm."""
+    lax, chlo = jax_module("jax._src.lax.lax"), jax_module("jaxlib.mlir.dialects.chlo")
+
+    def lower(ctx: Any, *operands: Any, **parameters: Any) -> Any:
+        precision, numbers = parameters["precision"], parameters["ragged_dot_dimension_numbers"]
+        is_algorithm = isinstance(precision, lax.DotAlgorithm | lax.DotAlgorithmPreset)
+        if is_algorithm or parameters.get("group_offset") is not None or not is_tracing():
+            return original(ctx, *operands, **parameters)
+        contracting, batching = numbers.dot_dimension_numbers
+        dims = chlo.RaggedDotDimensionNumbers.get(
+            lhs_batching_dimensions=list(batching[0]),
+            rhs_batching_dimensions=list(batching[1]),
+            lhs_contracting_dimensions=list(contracting[0]),
+            rhs_contracting_dimensions=list(contracting[1]),
+            lhs_ragged_dimensions=list(numbers.lhs_ragged_dimensions),
+            rhs_group_dimensions=list(numbers.rhs_group_dimensions),
+        )
+        mlir = jax_module("jax._src.interpreters.mlir")
+        result = mlir.aval_to_ir_type(ctx.module_context, *ctx.avals_out)
+        return [chlo.ragged_dot(result, *operands, dims, precision_config=lax.chlo_precision_attr(precision))]
+
+    return lower
+
+
+def _of_transform(original: _Rule) -> _Rule:
     core = jax_module("jax._src.core")
 
     def lower(ctx: Any, x: Any, *, fft_type: Any, fft_lengths: Sequence[Any]) -> Any:

@@ -15,6 +15,7 @@ from shlo_disc.analysis.formula import Formulas, Producers
 from shlo_disc.analysis.inverse import inverse
 from shlo_disc.analysis.structure import Structures
 from shlo_disc.dynamic_ops.contract import ConvAttrs, DotAttrs
+from shlo_disc.dynamic_ops.grouped import GroupedDotAttrs
 from shlo_disc.dynamic_ops.indexing import delinearize
 from shlo_disc.dynamic_ops.opdef import Template
 from shlo_disc.dynamic_ops.order import SortAttrs
@@ -71,6 +72,11 @@ def is_matrix_product(op: Op[object], abilities: Abilities) -> bool:
     return _contracted(op.attrs, left, _row_major_strides(left), _row_major_strides(right)) is not None
 
 
+def is_grouped_product(op: Op[object], abilities: Abilities) -> bool:
+    """Whether a target has a kernel for this product of groups of rows: its dtypes."""
+    return isinstance(op.attrs, GroupedDotAttrs) and product_types(op) in abilities.grouped
+
+
 def is_direct_convolution(op: Op[object], abilities: Abilities) -> bool:
     """Whether a target's convolution kernel supports this op: its dtypes and groups, and at most 3 spatial dims."""
     if not isinstance(op.attrs, ConvAttrs) or len(op.attrs.strides) > 3:
@@ -83,7 +89,7 @@ def is_direct_convolution(op: Op[object], abilities: Abilities) -> bool:
 
 def product_types(op: Op[object]) -> ProductTypes:
     """The element types of a contraction's or convolution's operands and its result."""
-    (lhs, rhs), (result,) = op.operands, op.results
+    (lhs, rhs, *_), (result,) = op.operands, op.results
     return lhs.dtype, rhs.dtype, result.dtype
 
 
@@ -97,6 +103,10 @@ def template_operands(op: Op[object], structures: Structures, abilities: Abiliti
             return ()
         form = matrix_form(op, structures)
         return tuple(view.base for view in (form.a, form.b) if view is not None)
+    if template is Template.GROUPED_DOT:
+        if not is_grouped_product(op, abilities):
+            return ()
+        return tuple((structures.affine_view(t) or row_major(t)).base for t in op.operands)
     if template is Template.CONVOLUTION:
         if not is_direct_convolution(op, abilities):
             return ()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from shlo_disc.dynamic_ops import create, gather, move, slices
 from shlo_disc.dynamic_ops.contract import ConvAttrs, DotAttrs
 from shlo_disc.dynamic_ops.elementwise import BITCAST_CONVERT, CONVERT
+from shlo_disc.dynamic_ops.grouped import GroupedDotAttrs
 from shlo_disc.dynamic_ops.opdef import Template
 from shlo_disc.dynamic_ops.order import SCATTER
 from shlo_disc.dynamic_ops.program import Op, Tensor
@@ -27,6 +28,8 @@ def flops(op: Op[object]) -> Dim:
         case DotAttrs(lhs_contract=dims):
             depth = product(tuple([op.operands[0].shape[k] for k in dims]))
             return _multiply_adds(op) * product(op.results[0].shape) * depth
+        case GroupedDotAttrs():  # as if all rows belonged to groups: how many do is known in a call alone
+            return _multiply_adds(op) * product(op.operands[0].shape) * op.operands[1].shape[-1]
         case ConvAttrs(kernel=kernel):
             window = tuple([size for k, size in enumerate(op.operands[1].shape) if k != kernel.output_feature])
             return _multiply_adds(op) * product(op.results[0].shape) * product(window)

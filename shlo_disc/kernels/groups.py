@@ -23,6 +23,7 @@ class GroupKind(Enum):
 
     ROWS = "rows x stages"
     DOT = "matrix product"
+    GROUPED_DOT = "grouped product"
     CONVOLUTION = "convolution"
     ATTENTION = "attention"
     ATTENTION_BACKWARD = "attention, backward"
@@ -86,6 +87,8 @@ class AttentionAbility:
 class Abilities:
     """The templates of a target: contractions and convolutions of some types, attention.
 
+    `grouped`: products of groups of rows, of some types.
+
     `whole_convolutions`: further types of convolutions, without groups only. `batch_groups`: convolutions may group the
     batch as well as the features. `parallel`: one launch may hold several groups. `prologues`: products may compute an
     operand, once for the whole result or, with `product_tile`, once per that many columns (for a left operand) or rows
@@ -94,6 +97,7 @@ class Abilities:
 
     machine: Machine
     contractions: Container[ProductTypes] = WIDE_FLOATS
+    grouped: Container[ProductTypes] = frozenset[ProductTypes]()
     convolutions: Container[ProductTypes] = WIDE_FLOATS
     whole_convolutions: Container[ProductTypes] = frozenset[ProductTypes]()
     attention: AttentionAbility | None = None

@@ -145,6 +145,22 @@ class DotKernel:
 
 
 @record
+class GroupedDotKernel:
+    """A product of groups of rows: the group that a row of A belongs to follows from `sizes`, one for each group.
+
+    Where the groups are rows of the result, `product` is without a batch, B of group p lies `matrix` * p elements
+    further, and rows beyond the last group have no depth. Where they are depths, `matrix` is None, and the only batch
+    axis of `product` numbers the groups; the rows of a group are its depths, of all `product.depth`.
+    """
+
+    params: tuple[Param, ...]
+    product: DotKernel
+    groups: Dim
+    sizes: MatrixView  # of one column
+    matrix: Dim | None
+
+
+@record
 class ConvKernel:
     """A convolution as an implicit matrix product: rows are output positions (batch, then space), columns features.
 
@@ -291,4 +307,6 @@ class ScanKernel:
     offset: Dim
 
 
-Kernel: TypeAlias = RowKernel | DotKernel | ConvKernel | SortKernel | ScatterKernel | WindowScatterKernel | ScanKernel
+Kernel: TypeAlias = (
+    RowKernel | DotKernel | GroupedDotKernel | ConvKernel | SortKernel | ScatterKernel | WindowScatterKernel | ScanKernel
+)

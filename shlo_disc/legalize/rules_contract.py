@@ -7,10 +7,13 @@ from string import ascii_letters
 
 from shlo_disc.diagnostics import VerifyError
 from shlo_disc.dynamic_ops.contract import DotAttrs, Precision, free_dims
+from shlo_disc.dynamic_ops.grouped import GroupedDotAttrs, Ragged
 from shlo_disc.dynamic_ops.program import Shape, Tensor
+from shlo_disc.expr.dim import product
 from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.functions.direction import Direction
 from shlo_disc.ir import core as ir
+from shlo_disc.ir.attributes import ArrayAttr, Attribute, EnumAttr, RecordAttr, StringAttr
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.legalize.attribute_values import Fields, string
 from shlo_disc.legalize.builder import Bound
@@ -19,6 +22,7 @@ from shlo_disc.legalize.frame import Frame, Rule
 from shlo_disc.legalize.rules_compute import contracted, precision_of
 from shlo_disc.legalize.rules_elementwise import result_dtype
 from shlo_disc.legalize.rules_move import stated
+from shlo_disc.records import record
 
 _INDEX = DType.I64
 _COUNT = DType.I32
@@ -95,19 +99,42 @@ def _product(frame: Frame, op: ir.Op, terms: Sequence[tuple[Tensor, str]], resul
 
 # ragged_dot
 
+RAGGED_DOT = "chlo.ragged_dot"
+_NUMBERS = "ragged_dot_dimension_numbers"
+_LISTS = (
+    "lhs_batching_dimensions", "rhs_batching_dimensions", "lhs_contracting_dimensions", "rhs_contracting_dimensions",
+    "lhs_ragged_dimensions", "rhs_group_dimensions",
+)  # fmt: skip
+
+
+def ragged_dot_attributes(attributes: Mapping[str, Attribute]) -> Mapping[str, Attribute]:
+    """The attributes of a ragged_dot, from those of the composite that exports have for it."""
+    numbers, precisions = attributes.get(_NUMBERS), attributes.get("precision_config", ArrayAttr(()))
+    if not isinstance(numbers, ArrayAttr) or not isinstance(precisions, ArrayAttr):
+        return attributes
+    names = [item.value for item in precisions.items if isinstance(item, StringAttr)]
+    return {
+        _NUMBERS: RecordAttr("chlo", "ragged_dot", dict(zip(_LISTS, numbers.items, strict=False))),
+        "precision_config": ArrayAttr(tuple([EnumAttr("chlo", "precision", name) for name in names])),
+    }
+
 
 def _ragged_dot(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     """A product in which one dim of `lhs` is cut into consecutive groups of given sizes.
 
-    Elements of other groups count as 0. Groups of a free dim use their own part of `rhs`: the group is an additional
+    Without batch dims, and if the groups are the same along the other dims of `lhs`, it is one op. In all other cases
+    elements of other groups count as 0. Groups of a free dim use their own part of `rhs`: the group is an additional
     contracted dim. Groups of a contracted dim give one product each. Groups of a batch dim change nothing.
     """
     lhs, rhs, sizes = frame.tensors(op.operands)
-    fields, compose = Fields(op, "ragged_dot_dimension_numbers"), Composer(frame, op.span)
+    fields, compose = Fields(op, _NUMBERS), Composer(frame, op.span)
     batch = fields.integers("lhs_batching_dimensions"), fields.integers("rhs_batching_dimensions")
     contract = fields.integers("lhs_contracting_dimensions"), fields.integers("rhs_contracting_dimensions")
     (ragged,) = fields.integers("lhs_ragged_dimensions")
     precision = precision_of(op)
+    numbers = _RaggedDims(batch, contract, ragged, fields.integers("rhs_group_dimensions"))
+    if (kind := _grouped_kind(numbers, len(lhs.shape), len(sizes.shape))) is not None:
+        return [_grouped(frame, op, numbers, GroupedDotAttrs(kind, precision))]
     if ragged in batch[0]:
         attrs = DotAttrs(*batch, *contract, precision)
     elif ragged in contract[0]:
@@ -121,9 +148,56 @@ def _ragged_dot(frame: Frame, op: ir.Op) -> Sequence[Bound]:
     else:
         before = [k for k in free_dims(len(lhs.shape), batch[0], contract[0]) if k < ragged]
         lhs = _by_group(compose, lhs, ragged, sizes, (*batch[0], *before))
-        summed = ((*_later(contract[0]), 0), (*contract[1], *fields.integers("rhs_group_dimensions")))
+        summed = ((*_later(contract[0]), 0), (*contract[1], *numbers.groups))
         attrs = DotAttrs(_later(batch[0]), batch[1], *summed, precision)
     return [contracted(frame, op, attrs, lhs, rhs)]
+
+
+@record
+class _RaggedDims:
+    """The dims of both operands of a ragged_dot: `groups` are those of rhs that the groups of a free dim number."""
+
+    batch: tuple[tuple[int, ...], tuple[int, ...]]
+    contract: tuple[tuple[int, ...], tuple[int, ...]]
+    ragged: int
+    groups: tuple[int, ...]
+
+
+def _grouped_kind(dims: _RaggedDims, rank: int, sizes_rank: int) -> Ragged | None:
+    """What the groups are, if the product is one of groups of rows; else None."""
+    if dims.batch[0] or sizes_rank != 1:
+        return None
+    if dims.contract[0] == (dims.ragged,):
+        return Ragged.DEPTH
+    return Ragged.ROWS if free_dims(rank, dims.contract[0]) == (dims.ragged,) else None
+
+
+def _grouped(frame: Frame, op: ir.Op, dims: _RaggedDims, attrs: GroupedDotAttrs) -> Tensor:
+    """The product of groups of rows: dims are brought into their order, and free ones and contracted ones joined."""
+    (lhs, rhs, sizes), compose = frame.tensors(op.operands), Composer(frame, op.span)
+    for a, b in zip(*dims.contract, strict=True):
+        frame.build.demand_equal(lhs.shape[a], rhs.shape[b], "dims that dot pairs need equal sizes", op.span)
+    columns = free_dims(len(rhs.shape), dims.contract[1], dims.groups)
+    free = tuple([rhs.shape[k] for k in columns])
+    if attrs.ragged is Ragged.ROWS:
+        count = sizes.shape[0]
+        frame.build.demand_equal(rhs.shape[dims.groups[0]], count, "each group needs a part of the operand", op.span)
+        lhs = _joined(compose, lhs, (dims.ragged,), dims.contract[0])
+        rhs = _joined(compose, rhs, dims.groups, dims.contract[1], columns)
+        shape, result = (lhs.shape[0], rhs.shape[2]), (lhs.shape[0], *free)
+    else:
+        rows = free_dims(len(lhs.shape), dims.contract[0])
+        result = (sizes.shape[0], *[lhs.shape[k] for k in rows], *free)
+        lhs, rhs = _joined(compose, lhs, dims.contract[0], rows), _joined(compose, rhs, dims.contract[1], columns)
+        shape = (sizes.shape[0], lhs.shape[1], rhs.shape[1])
+    found = frame.build.one("d_grouped_dot", (lhs, rhs, sizes), attrs, shape, result_dtype(op), op.span)
+    return compose.reshape(found, stated(frame, op, result))
+
+
+def _joined(compose: Composer, x: Tensor, *parts: Sequence[int]) -> Tensor:
+    """Transpose a tensor to these parts of its dims, each of which becomes one dim."""
+    ordered = compose.transpose(x, [k for part in parts for k in part])
+    return compose.reshape(ordered, tuple([product([x.shape[k] for k in part]) for part in parts]))
 
 
 def _later(dims: Sequence[int]) -> tuple[int, ...]:
@@ -163,5 +237,5 @@ def _running_sum(compose: Composer, x: Tensor) -> Tensor:
 RULES: Mapping[str, Rule] = {
     "stablehlo.einsum": _einsum,
     "stablehlo.unary_einsum": _einsum,
-    "chlo.ragged_dot": _ragged_dot,
+    RAGGED_DOT: _ragged_dot,
 }

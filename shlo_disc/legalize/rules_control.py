@@ -17,6 +17,7 @@ from shlo_disc.legalize.attribute_values import dictionary, integer, string
 from shlo_disc.legalize.builder import Bound, Learned
 from shlo_disc.legalize.frame import Frame, Rule
 from shlo_disc.legalize.outline import NeedsGuard, NeedsOutlining
+from shlo_disc.legalize.rules_contract import RAGGED_DOT, ragged_dot_attributes
 from shlo_disc.legalize.rules_move import stated
 from shlo_disc.legalize.rules_outlined import outlined_case, outlined_while
 
@@ -28,7 +29,7 @@ def _call(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 # Composites as which JAX exports CHLO ops, at version 1, which JAX 0.10 writes; later versions may differ in meaning.
 _RECOMPOSED = frozenset({
     "chlo.acos", "chlo.acosh", "chlo.asin", "chlo.asinh", "chlo.atanh", "chlo.cosh", "chlo.erf", "chlo.sinh",
-    "chlo.top_k",
+    "chlo.top_k", RAGGED_DOT,
 })  # fmt: skip
 
 
@@ -37,9 +38,11 @@ def _composite(frame: Frame, op: ir.Op) -> Sequence[Bound]:
 
     Decompositions are less accurate (sinh in f32 by 13 units in the last place) and many ops long.
     """
-    if (name := string(op, "name")) in _RECOMPOSED and integer(op, "version", 0) == 1:
-        recomposed = replace(op, name=name, attributes=dictionary(op, "composite_attributes"))
-        return frame.legalizer.rules[name](frame, recomposed)
+    name, attributes = string(op, "name"), dictionary(op, "composite_attributes")
+    if name in _RECOMPOSED and integer(op, "version", 0) == 1:
+        if name == RAGGED_DOT:
+            attributes = ragged_dot_attributes(attributes)
+        return frame.legalizer.rules[name](frame, replace(op, name=name, attributes=attributes))
     return frame.call(string(op, "decomposition"), [frame.bound(x) for x in op.operands], op.span)
 
 

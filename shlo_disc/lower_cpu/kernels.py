@@ -24,6 +24,7 @@ from shlo_disc.lower_cpu.lowered import LoweredGroup, PrintedKernel
 from shlo_disc.lower_cpu.lowering_context import LoweringContext, ScheduleSymbols
 from shlo_disc.lower_cpu.parallel import lower_parallel, with_parts
 from shlo_disc.lower_cpu.products import packing
+from shlo_disc.lower_cpu.products.grouped import GROUPED, lower_grouped
 from shlo_disc.lower_cpu.products.lowering import lower_product
 from shlo_disc.lower_cpu.products.multiplication import MULTIPLIED
 from shlo_disc.lower_cpu.row_forms import lower_rows
@@ -48,6 +49,7 @@ class CpuLowering:
 
     abilities: ClassVar[Abilities] = Abilities(
         contractions=MULTIPLIED,
+        grouped=GROUPED,
         convolutions=CONVOLUTIONS,
         whole_convolutions=WHOLE_CONVOLUTIONS,
         batch_groups=True,
@@ -95,6 +97,8 @@ class CpuLowering:
                 return lower_rows(group, context, alone=alone)
             case GroupKind.DOT:
                 return lower_product(group, context)
+            case GroupKind.GROUPED_DOT:
+                return lower_grouped(group, context)
             case GroupKind.CONVOLUTION:
                 return lower_convolution(group, context)
             case GroupKind.SORT:

@@ -17,7 +17,7 @@ from shlo_disc.runtime.steps import Leaf
 from shlo_disc.size_expr import SizeExpr, evaluate
 
 Symbols: TypeAlias = Mapping[str, int]
-_PRODUCTS = ("matrix product", "convolution", "attention", "attention, backward")  # kinds of groups
+_PRODUCTS = ("matrix product", "grouped product", "convolution", "attention", "attention, backward")  # kinds of groups
 
 
 @record

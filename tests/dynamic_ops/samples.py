@@ -10,6 +10,7 @@ import numpy as np
 from shlo_disc.dynamic_ops.contract import ConvAttrs, DataDims, DotAttrs, KernelDims
 from shlo_disc.dynamic_ops.create import ConstantAttrs, FromDimsAttrs, IotaAttrs
 from shlo_disc.dynamic_ops.gather import GatherAttrs
+from shlo_disc.dynamic_ops.grouped import GroupedDotAttrs, Ragged
 from shlo_disc.dynamic_ops.move import (
     BroadcastAttrs,
     ConcatenateAttrs,
@@ -149,6 +150,11 @@ def _contractions() -> Iterator[Sample]:
     half = plain(3, 5).astype(np.float16)
     yield sample("d_dot", [half, half], DotAttrs((), (), (1,), (1,)), (3, 3), F32)
     yield sample("d_dot", [half, half], DotAttrs((), (), (1,), (1,)), (3, 3), DType.F16)
+    for group_sizes in ((2, 0, 3), (-2, 1, 9), ()):
+        by_rows, by_depth, count = GroupedDotAttrs(Ragged.ROWS), GroupedDotAttrs(Ragged.DEPTH), len(group_sizes)
+        grouped_rows, numbers = plain(7, 3), np.array(group_sizes, np.int32)
+        yield sample("d_grouped_dot", [grouped_rows, plain(count, 3, 5), numbers], by_rows, (7, 5))
+        yield sample("d_grouped_dot", [grouped_rows, plain(7, 2), numbers], by_depth, (count, 3, 2))
     image = DataDims(0, 2, (1,))
     plain_conv = ConvAttrs(
         image, KernelDims(1, 2, (0,)), image, dims(1), ((ZERO, ZERO),), dims(1), dims(1), (False,), 1, 1

@@ -1,6 +1,7 @@
 // Matrix products: the interface between generated kernels and gemm/product.h.
 #pragma once
 #include <stdint.h>
+#include "gemm/groups.h"
 
 // A launch of one product has batch * ceil(m / ROWS) * ceil(n / COLUMNS) tasks; each needs SCRATCH bytes, 64-byte aligned.
 #define SHLO_GEMM_ROWS 192

@@ -3,8 +3,8 @@
 
 const NODE = { width: LAYOUT.nodeWidth, height: 50, step: 92 };
 const KINDS = /** @type {Record<string, string>} */ ({
-  "rows x stages": "rows", "matrix product": "dot", convolution: "dot", attention: "dot", sort: "order",
-  scatter: "order", select_and_scatter: "order", scan: "order", while: "control", case: "control", parallel: "rows",
+  "rows x stages": "rows", "matrix product": "dot", "grouped product": "dot", convolution: "dot", attention: "dot",
+  sort: "order", scatter: "order", select_and_scatter: "order", scan: "order", while: "control", case: "control", parallel: "rows",
 });
 
 /** The kernels of every group, and the steps that launch them. */
