@@ -85,9 +85,7 @@ def free_dims(rank: int, *taken: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(k for k in range(rank) if not any(k in group for group in taken))
 
 
-def sum_of_products(
-    ask: ElementQuery, axes: tuple[tuple[Sym, Dim], ...], a: Scalar, b: Scalar, dtype: DType
-) -> Scalar:
+def sum_of_products(ask: ElementQuery, axes: tuple[tuple[Sym, Dim], ...], a: Scalar, b: Scalar, dtype: DType) -> Scalar:
     """The sum of `a * b` over axes, in the type of the factors, as a number of type `dtype`."""
     product = _combine(BinaryFn.MULTIPLY, a, b)
     carry = Arg(ask.symbol("acc").name, product.dtype)

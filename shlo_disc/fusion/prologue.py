@@ -117,7 +117,10 @@ class _PrologueMerger:
 
     def _is_epilogue(self, group: Group, number: int, product_: Group) -> bool:
         """Whether a product of one result, with no other readers, can compute all of a group as its epilogue."""
-        if product_.kind not in (GroupKind.DOT, GroupKind.GROUPED_DOT, GroupKind.CONVOLUTION) or product_.anchor is None:
+        if (
+            product_.kind not in (GroupKind.DOT, GroupKind.GROUPED_DOT, GroupKind.CONVOLUTION)
+            or product_.anchor is None
+        ):
             return False
         result, shape = product_.anchor.results[0], group.roots[0].shape
         if product_.roots != (result,) or self.groups.readers(result) != frozenset({number}) or result in self.outputs:

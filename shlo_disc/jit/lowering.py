@@ -1,8 +1,8 @@
 """Lower functions with what JAX does not lower, or lowers to much more work.
 
 While this package lowers a function, a Fourier transform whose lengths are symbolic becomes a custom call that has the
-lengths as its second operand, and `ragged_dot` becomes its op: for a CPU, JAX would write a product of all rows with the
-matrices of all groups.
+lengths as its second operand, and `ragged_dot` becomes its op: for a CPU, JAX would write a product of all rows with
+the matrices of all groups.
 """
 
 from __future__ import annotations

@@ -308,5 +308,12 @@ class ScanKernel:
 
 
 Kernel: TypeAlias = (
-    RowKernel | DotKernel | GroupedDotKernel | ConvKernel | SortKernel | ScatterKernel | WindowScatterKernel | ScanKernel
+    RowKernel
+    | DotKernel
+    | GroupedDotKernel
+    | ConvKernel
+    | SortKernel
+    | ScatterKernel
+    | WindowScatterKernel
+    | ScanKernel
 )

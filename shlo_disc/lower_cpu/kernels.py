@@ -41,7 +41,7 @@ from shlo_disc.schedules.tables import UNKNOWN, Scheduling
 # Horizontal fusion pays for groups of up to four times that: the launch is still a fifth of their time.
 _LAUNCHES = Launches(frozenset({GroupKind.ROWS, GroupKind.DOT, GroupKind.SCAN}), 1 << 17, WORK_PER_THREAD)
 
-_PACKED = (GroupKind.DOT, GroupKind.CONVOLUTION)  # kernels that may read prepacked operands
+_PACKED = (GroupKind.DOT, GroupKind.GROUPED_DOT, GroupKind.CONVOLUTION)  # kernels that may read prepacked operands
 
 
 class CpuLowering:

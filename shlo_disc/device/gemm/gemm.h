@@ -74,6 +74,7 @@ struct ShloGemm {
   int64_t m, n, k;
   const void* packed;
   const struct ShloSchedule* schedule;  // null: the prelude chooses everything
+  const void* next;  // null, or B of the product that is computed next, with the same strides: its beginning is fetched
 };
 
 #ifndef SHLO_EPILOGUE_DEFINED

@@ -23,6 +23,14 @@ struct ShloGroups {
 
   bool is_rest() const { return group >= count; }
 
+  // The next group that has rows; -1 if there is none.
+  int64_t following() const {
+    if (last < rows)
+      for (int64_t p = group + 1; p < count; ++p)
+        if (sizes[p * step] > 0) return p;
+    return -1;
+  }
+
   // Go on to a group that is not before the current one.
   void go_to(int64_t wanted) {
     while (group < wanted) next();

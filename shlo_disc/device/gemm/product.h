@@ -108,6 +108,7 @@ struct Operands {
   const void* packed_right;  // all of B, or null
   ShloSchedule how;
   int64_t m, n;  // of the whole product, whatever part of it a call computes
+  const S* next;  // B of the product that follows, or null
 };
 
 template <class K>
@@ -120,7 +121,7 @@ struct Product : Operands<typename K::Storage> {
   using Operands<Storage>::b_k, Operands<Storage>::b_col, Operands<Storage>::k, Operands<Storage>::i0;
   using Operands<Storage>::i1, Operands<Storage>::j0, Operands<Storage>::j1, Operands<Storage>::scratch;
   using Operands<Storage>::epilogue, Operands<Storage>::context, Operands<Storage>::packed_right, Operands<Storage>::how;
-  using Operands<Storage>::m, Operands<Storage>::n;
+  using Operands<Storage>::m, Operands<Storage>::n, Operands<Storage>::next;
 
   static constexpr int L = K::lanes;
   static constexpr int64_t DEPTH = Memory::DEPTH;
@@ -273,17 +274,17 @@ struct Product : Operands<typename K::Storage> {
 
   int64_t stream_rows() const { return !K::in_place ? K::few_rows : is_near() ? NEAR_ROWS : STREAM_ROWS; }
 
-  // Whether next rows and columns of B where it is are fetched.
+  // Whether next rows and columns of B where it is are fetched. Where another product follows, its B was not read before.
   bool fetches(int64_t rows) const {
-    return K::in_place && K::registers == 1 && !packed_right && !is_near() && rows > 1;
+    return K::in_place && K::registers == 1 && !packed_right && (next || !is_near()) && rows > 1;
   }
 
   int64_t streamed_rows(int64_t rows) const {
     if (waits(rows)) return LONE_DEPTH;
-    return fetches(rows) && rows <= THIN_ROWS ? FAR_DEPTH : STREAM_DEPTH;
+    return fetches(rows) && !is_near() && rows <= THIN_ROWS ? FAR_DEPTH : STREAM_DEPTH;
   }
   int64_t streamed_columns(int64_t rows) const {
-    if (!fetches(rows)) return stream_columns<Element>(rows);
+    if (!fetches(rows) || is_near()) return stream_columns<Element>(rows);
     return (rows <= THIN_ROWS ? thin_far_bytes() : far_bytes()) / (streamed_rows(rows) * (int64_t)sizeof(Storage));
   }
 
@@ -301,13 +302,15 @@ struct Product : Operands<typename K::Storage> {
     constexpr Reading HERE = READING<K, IN_PLACE>;
     const int64_t at_once = limited(how.depth, streamed_rows(rows), largest(1, depth), 1), full = columns / L * L;
     for (int64_t p = 0; full > 0 && (p == 0 || p < depth); p += at_once) {
-      Walk next = {};
+      Walk ahead = {};
       if (fetches(rows) && p + at_once < depth)
-        next = walk(b_at(start + p + at_once, j), full, min(at_once, depth - p - at_once), rows);
+        ahead = walk(b_at(start + p + at_once, j), full, min(at_once, depth - p - at_once), rows);
       else if (fetches(rows) && j + columns < j1)
-        next = walk(b_at(0, j + columns), min(columns, j1 - j - columns), min(at_once, k), rows);
+        ahead = walk(b_at(0, j + columns), min(columns, j1 - j - columns), min(at_once, k), rows);
+      else if (fetches(rows) && next && start + p + at_once >= k)
+        ahead = walk(next + j0 * b_col, min(columns, n - j0), min(at_once, k), rows);
       multiply_tiles<K, HERE>(x.at + p * x.k, x.row, x.k, (const Right<K, HERE>*)b_at(start + p, j), b_k, block(), ld,
-                              min(at_once, depth - p), start + p > 0, rows, full / L, shape(rows, true), {false, &next});
+                              min(at_once, depth - p), start + p > 0, rows, full / L, shape(rows, true), {false, &ahead});
     }
     Right<K, HERE>* const last = (Right<K, HERE>*)scratch;
     for (int64_t p = 0; full < columns && (p == 0 || p < depth); p += DEPTH) {
@@ -369,13 +372,13 @@ struct Product : Operands<typename K::Storage> {
         const int64_t columns = min(PANEL, j1 - j);
         for (int64_t p = 0; p == 0 || p < k; p += depth) {
           const int64_t deep = min(depth, k - p);
-          Walk next = next_to_pack(p + depth, depth, j, end - start);
+          Walk ahead = next_to_pack(p + depth, depth, j, end - start);
           for (int64_t i = start; i < end; i += chunk) {
             const int64_t rows = min(chunk, end - i);
             const Element* const excess = p == 0 && all.excess ? all.excess + (i - start) : nullptr;  // of all of k
             const Left x = {all.at + (i - start) * all.row + p / K::step * all.k, all.row, all.k, excess};
             Element* const sums = block() + (i - start) * unfinished;
-            const Fetch fetch = {packed_right && i == start, packed_right ? nullptr : &next};
+            const Fetch fetch = {packed_right && i == start, packed_right ? nullptr : &ahead};
             multiply(x, rows, p, deep, j, columns, sums, PANEL, i == start, fetch);
             if (p + depth >= k) epilogue(context, sums, PANEL, i, rows, j, columns);
           }
@@ -456,9 +459,9 @@ void product(const ShloGemm* g, int64_t i0, int64_t i1, int64_t j0, int64_t j1, 
   const S *const a = (const S*)g->a, *const b = (const S*)g->b;
   TransposedEpilogue<Element> to = {epilogue, context, (Element*)(memory + Scratch<K>::PACKED + Scratch<K>::BLOCK)};
   const Product<K> transposed = {{b, a, g->b_col, g->b_k, g->a_k, g->a_row, g->k, j0, j1, i0, i1, memory,
-                                  TransposedEpilogue<Element>::take, &to, nullptr, {}, g->n, g->m}};
+                                  TransposedEpilogue<Element>::take, &to, nullptr, {}, g->n, g->m, nullptr}};
   const Product<K> plain = {{a, b, g->a_row, g->a_k, g->b_k, g->b_col, g->k, i0, i1, j0, j1, memory, epilogue,
-                             context, g->packed, g->schedule ? *g->schedule : ShloSchedule{}, g->m, g->n}};
+                             context, g->packed, g->schedule ? *g->schedule : ShloSchedule{}, g->m, g->n, (const S*)g->next}};
   const bool transposes = g->n <= DOT_ROWS && g->n < g->m && (g->a_row == 1 || transposed.can_dot(g->n));
   if (transposes && !g->packed && plain.how.form == 0) {
     transposed.run();

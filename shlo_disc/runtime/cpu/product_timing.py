@@ -49,7 +49,7 @@ class Gemm(ctypes.Structure):
         ("a", ctypes.c_void_p), ("b", ctypes.c_void_p),
         ("a_row", ctypes.c_int64), ("a_k", ctypes.c_int64), ("b_k", ctypes.c_int64), ("b_col", ctypes.c_int64),
         ("m", ctypes.c_int64), ("n", ctypes.c_int64), ("k", ctypes.c_int64),
-        ("packed", ctypes.c_void_p), ("schedule", ctypes.c_void_p),
+        ("packed", ctypes.c_void_p), ("schedule", ctypes.c_void_p), ("next", ctypes.c_void_p),
     ]  # fmt: skip
 
 
