@@ -17,6 +17,7 @@ from shlo_disc.host.host_calls import host_call
 from shlo_disc.host.program import GridRef, LaunchRef
 from shlo_disc.host_ir import Command, GridLaunch, Variant
 from shlo_disc.kernels.attention.forward import build_attention
+from shlo_disc.kernels.grouped import build_grouped
 from shlo_disc.kernels.groups import Abilities, Group, GroupKind, Launches, Machine
 from shlo_disc.kernels.scan import build_scan
 from shlo_disc.kernels.scatter import build_scatter
@@ -31,6 +32,7 @@ from shlo_disc.kernels.verify_kernel import verified
 from shlo_disc.lower_cuda.attention import ATTENTION, print_attention
 from shlo_disc.lower_cuda.call_order import check_calls
 from shlo_disc.lower_cuda.convolution import print_convolution
+from shlo_disc.lower_cuda.grouped import print_grouped
 from shlo_disc.lower_cuda.host_libraries import LIBRARIES
 from shlo_disc.lower_cuda.matmul import CONTRACTIONS, print_dot
 from shlo_disc.lower_cuda.parallel import build_part, print_parallel
@@ -59,6 +61,7 @@ class CudaLowering:
 
     abilities: ClassVar[Abilities] = Abilities(
         contractions=CONTRACTIONS,
+        grouped=CONTRACTIONS,
         convolutions=CONTRACTIONS,
         attention=ATTENTION,
         parallel=_LAUNCHES,
@@ -105,6 +108,9 @@ class CudaLowering:
             case GroupKind.ROWS:
                 rows, tensors = verified(build_row_kernel(group, facts, producers, SEAMS), group)
                 return print_rows(store_results(rows), facts), tensors
+            case GroupKind.GROUPED_DOT:
+                grouped, tensors = verified(build_grouped(group, facts, producers), group)
+                return print_grouped(grouped, facts), tensors
             case GroupKind.DOT:
                 dot, tensors = verified(build_dot(group, facts, producers), group)
                 return print_dot(dot, facts), tensors

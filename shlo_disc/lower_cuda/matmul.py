@@ -101,7 +101,7 @@ def _extent(kernel: DotKernel, view: MatrixView | Panel, rows: Dim, columns: Dim
 
 def _operands(body: FunctionPrinter, kernel: DotKernel, tile: ProductTile) -> list[str]:
     """Declare loaders of both operands, from the start of the tile."""
-    a_along_k, b_along_k = _along_k(kernel)
+    a_along_k, b_along_k = reads_along_k(kernel)
     kind = tile.type(kernel.a.dtype, a_along_k=a_along_k, b_along_k=b_along_k)
     lines = [f"typedef {kind} Tile;"]
     sides = (("a", kernel.a, "i", "m", a_along_k), ("b", kernel.b, "j", "n", b_along_k))
@@ -113,21 +113,22 @@ def _operands(body: FunctionPrinter, kernel: DotKernel, tile: ProductTile) -> li
             continue
         strides = (operand.row_stride, operand.column_stride)
         stride, deep = strides if letter == "a" else strides[::-1]
-        unit, step = _flag(deep if along_k else stride), body.emit.dim_scalar(stride)
+        unit, step = unit_flag(deep if along_k else stride), body.emit.dim_scalar(stride)
         start = f"{clean(operand.source.name)} + {body.emit.dim_scalar(operand.offset)} + {line}0 * {step}"
         far = body.emit.dim_scalar(deep)
         lines.append(f"const Strided<{packs}, {unit}> {letter}({start}, {step}, {far}, {left}, k);")
     return lines
 
 
-def _along_k(kernel: DotKernel) -> tuple[bool, bool]:
+def reads_along_k(kernel: DotKernel) -> tuple[bool, bool]:
     """Per operand, whether neighbouring threads read along the depth: where it is contiguous, or neither axis is."""
     a, b = kernel.a, kernel.b
     a_along = a.along_depth if isinstance(a, Panel) else a.row_stride != const(1) or a.column_stride == const(1)
     return a_along, b.along_depth if isinstance(b, Panel) else b.column_stride != const(1)
 
 
-def _flag(stride: Dim) -> str:
+def unit_flag(stride: Dim) -> str:
+    """Whether a stride is known to be 1, as a template argument."""
     return "true" if stride == const(1) else "false"
 
 
@@ -294,7 +295,7 @@ def _thin_function(
             scope.lines.append(f"SHLO_SHARED(char, shared, (wide_bytes<{most}, {kind}>));")
             head = f"multiply_thin_packs<{most}>(p, x0, shared, "
         else:
-            head = f"multiply_thin_columns<{most}, {_flag(columns.depth_stride)}>(p, x0, "
+            head = f"multiply_thin_columns<{most}, {unit_flag(columns.depth_stride)}>(p, x0, "
         scope.lines += call_lines(head, consumer, ");")
     batch = f" * {product_text(extent_names(kernel.batch))}" if kernel.batch else ""
     lines += [

@@ -63,6 +63,14 @@ def _few_rows(a: Any, b: Any) -> Any:
     return jax.nn.silu(a @ b)
 
 
+def _experts(x: Any, w: Any, sizes: Any) -> Any:
+    return jax.nn.silu(lax.ragged_dot(x, w, sizes))
+
+
+def _of_experts(x: Any, w: Any, sizes: Any) -> Any:
+    return jax.grad(lambda *wrt: lax.ragged_dot(*wrt, sizes).astype(jnp.float32).sum(), (0, 1))(x, w)
+
+
 def _two_sorted(x: Any, y: Any) -> Any:
     return lax.sort((x, y), num_keys=1)
 
@@ -100,6 +108,16 @@ TEMPLATES: Mapping[str, Template] = {
     "product in bf16": Template(_product, (In("b, s", BF16), In("s, 72", BF16)), ({"b": 75, "s": 152},)),
     "product in f64": Template(_few_rows, (In("b, s", np.float64), In("s, 70", np.float64)), ({"b": 75, "s": 70},)),
     "product of few rows": Template(_few_rows, (In("b, s"), In("s, 96")), ({"b": 2, "s": 700}, {"b": 1, "s": 31})),
+    "grouped product": Template(
+        _experts,
+        (In("b, s"), In("4, s, 70"), In("4", np.int32, between(-2, 40))),
+        ({"b": 75, "s": 70}, {"b": 3, "s": 8}),
+    ),
+    "gradients of a grouped product": Template(
+        _of_experts,
+        (In("b, s", BF16), In("4, s, 72", BF16), In("4", np.int32, between(0, 40))),
+        ({"b": 75, "s": 70}, {"b": 3, "s": 8}),
+    ),
     "convolution": Template(_convolution, (In("b, s, s, 24"), In("3, 3, 24, 40")), ({"b": 1, "s": 9},)),
     "attention": Template(
         _attention,

@@ -12,6 +12,7 @@ import jax
 import numpy as np
 import pytest
 
+from shlo_disc.jit.lowering import lowering
 from tests.emulator.device import EmulatedDevice
 from tests.emulator.recording import Recorded, Recording, record
 from tests.emulator.run import compiled, numbered, variants
@@ -30,7 +31,8 @@ def recording(name: str) -> Recording:
     template = TEMPLATES[name]
     launches = dict[object, Recorded]()
     with jax.enable_x64(any(one.dtype in (np.float64, np.int64) for one in template.inputs)):
-        source = exported(template.function, template.inputs)
+        with lowering():
+            source = exported(template.function, template.inputs)
         program = compiled(source, EmulatedDevice())
         parts = [
             record(program, arrays(template, sizes, source.module_kept_var_idx), chooser=partial(numbered, number))

@@ -6,6 +6,7 @@
 // epilogue. Sums are always added up in the same order.
 #pragma once
 #include "gemm/mma.cuh"
+#include "gemm/groups.h"
 #include "values/pack.cuh"
 #include "values/shuffle.cuh"
 

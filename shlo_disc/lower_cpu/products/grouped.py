@@ -34,8 +34,8 @@ from shlo_disc.lower_cpu.work import product_work
 
 _ROWS, _COLUMNS = (integer_macros("gemm/gemm.h")[f"SHLO_GEMM_{name}"] for name in ("ROWS", "COLUMNS"))
 
-# Matrices of all groups that are so many bytes are read from memory: the next one is fetched while one is multiplied. On
-# a Zen 5 with a third-level cache of 32 MiB, groups of 8 rows took 0.75 to 0.98 of the time; with 2 to 8 MiB, 1.2.
+# Matrices of all groups that are so many bytes are read from memory: the next one is fetched while one is multiplied.
+# On a Zen 5 with a third-level cache of 32 MiB, groups of 8 rows took 0.75 to 0.98 of the time; with 2 to 8 MiB, 1.2.
 _FAR_BYTES = 1 << 24
 
 
