@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from shlo_disc.analysis.sizes import Point
 from shlo_disc.dynamic_ops import control, linear_algebra
 from shlo_disc.dynamic_ops.contract import ConvAttrs, DotAttrs
+from shlo_disc.dynamic_ops.grouped import GroupedDotAttrs
 from shlo_disc.dynamic_ops.opdef import Trait
 from shlo_disc.dynamic_ops.order import ScatterAttrs, SelectAndScatterAttrs, SortAttrs
 from shlo_disc.dynamic_ops.program import Body, Op, Program
@@ -91,6 +92,8 @@ def _of(op: Op[object]) -> Iterator[tuple[Dim, float]]:
     match op.attrs:
         case DotAttrs():
             yield result * product(shape[k] for k in op.attrs.lhs_contract), _MULTIPLIED
+        case GroupedDotAttrs():
+            yield product(shape) * op.operands[1].shape[-1], _MULTIPLIED
         case ConvAttrs():
             yield result * product(op.operands[1].shape), _CONVOLVED
         case SortAttrs():

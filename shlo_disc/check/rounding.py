@@ -27,6 +27,7 @@ from shlo_disc.check.transforms import TRANSFORM_ULPS, real_where_exact, transfo
 from shlo_disc.dynamic_ops import contract, create, linear_algebra
 from shlo_disc.dynamic_ops.create import IotaAttrs
 from shlo_disc.dynamic_ops.fourier import FftAttrs
+from shlo_disc.dynamic_ops.grouped import GroupedDotAttrs
 from shlo_disc.dynamic_ops.move import BroadcastAttrs
 from shlo_disc.dynamic_ops.opdef import Arrays, RunBody, Trait
 from shlo_disc.dynamic_ops.program import Body, Op, Program, Tensor
@@ -42,6 +43,7 @@ _EXACT = ops_with(Trait.EXACT)
 # Ops that combine two elements exactly.
 _COMBINES = frozenset({"and", "compare", create.CONSTANT.name, "maximum", "minimum", "not", "or", "select", "xor"})
 _SUMS = ops_with(Trait.SUM)  # sums of short numbers are exact; transforms and factorizations have other intermediates
+_MULTIPLIES = contract.DotAttrs | contract.ConvAttrs | GroupedDotAttrs
 # The results that hold vectors, which are unique up to their sign, as columns and as rows.
 _VECTORS: Mapping[str, tuple[int, int | None]] = {
     linear_algebra.SYEVD.name: (0, None),
@@ -193,7 +195,7 @@ class _Perturbed:
         """
         if self._adds_in_turn and overflow_in_turn(op, inputs):
             return added_in_turn(op, inputs, run, self._random)
-        is_sum = isinstance(op.attrs, ReduceAttrs | contract.DotAttrs | contract.ConvAttrs) and _only_adds(op)
+        is_sum = isinstance(op.attrs, ReduceAttrs | _MULTIPLIES) and _only_adds(op)
         if not (self._sums_exactly and (is_sum or op.name in _ELIMINATES)):
             return by_definition(op, inputs, run)
         op_in_wide = replace(op, results=_tensors_in_wide(op.results), bodies=tuple(map(_body_in_wide, op.bodies)))
@@ -376,7 +378,7 @@ def _only_adds(op: Op[object]) -> bool:
 def _unit_of_terms(op: Op[object], inputs: Arrays) -> int:
     """The binary logarithm of a power of 2 that divides all terms of a sum: elements, or products of such."""
     units = [lowest_bit(x) for x in inputs if is_float(x.dtype)]
-    return sum(units) if op.name in (contract.DOT.name, contract.CONVOLUTION.name) else min(units)
+    return sum(units) if isinstance(op.attrs, _MULTIPLIES) else min(units)
 
 
 def _combines_exactly(body: Body) -> bool:

@@ -16,6 +16,7 @@ from shlo_disc.analysis.sizes import Point, free_symbols, point_of
 from shlo_disc.check.costs import LOOPS, OF_MATRICES, Cost, costs_of, dearest, seconds_of
 from shlo_disc.device import headers
 from shlo_disc.dynamic_ops.contract import ConvAttrs, DotAttrs
+from shlo_disc.dynamic_ops.grouped import GroupedDotAttrs
 from shlo_disc.dynamic_ops.program import Op, Program
 from shlo_disc.expr.dim import Dim, Sym, const, of, product
 from shlo_disc.expr.facts import Facts
@@ -127,6 +128,8 @@ def _work(op: Op[object], most: int) -> _Limit:
         case DotAttrs():
             depth = product(op.operands[0].shape[k] for k in op.attrs.lhs_contract)
             return _Limit(result * depth, _MOST_WORK * most)
+        case GroupedDotAttrs():
+            return _Limit(product(op.operands[0].shape) * op.operands[1].shape[-1], _MOST_WORK * most)
         case ConvAttrs():
             return _Limit(result * product(op.operands[1].shape), _MOST_WORK * most // _SLOW)
         case _ if op.name in OF_MATRICES and op.operands[0].shape:

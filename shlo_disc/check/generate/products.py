@@ -53,26 +53,30 @@ def typed(b: ProgramBuilder) -> bool:
 
 
 def ragged(b: ProgramBuilder) -> bool:
-    """A ragged_dot: groups of rows, each with a matrix of its own; rows beyond the last group are 0."""
+    """A ragged_dot: groups of rows, each with a matrix of its own, or summed for itself; sizes may be negative."""
     x = b.pick(lambda v: len(v.shape) == 2 and v.dtype in (DType.F32, DType.F64, DType.BF16))
     if x is None:
         return False
     rows, depth = x.shape
-    groups, columns = const(pick(b.choices, (3, 2, 1))), const(pick(b.choices, (4, 1, 5)))
-    shape = (groups, depth, columns)
-    base = b.pick(lambda v: v.dtype is x.dtype and v.shape == (depth,))
-    matrices = b.splat("5.000000e-01", x.dtype, shape) if base is None else b.broadcast(base, [1], shape)
-    sizes = ", ".join(["0", "2", "1"][: groups.constant])
-    vector = b.quiet(f"stablehlo.constant dense<[{sizes}]> : {spell((groups,), DType.I32)}", (groups,), DType.I32)
+    sizes = pick(b.choices, ((0, 2, 1), (2, 0), (1,), (3, -1, 9)))
+    groups, columns = const(len(sizes)), const(pick(b.choices, (4, 1, 5)))
+    by_rows = not chance(b.choices, 3)
+    shape = (groups, depth, columns) if by_rows else (rows, columns)
+    base = b.pick(lambda v: v.dtype is x.dtype and v.shape == (shape[-2],))
+    right = b.splat("5.000000e-01", x.dtype, shape) if base is None else b.broadcast(base, [len(shape) - 2], shape)
+    spelled = ", ".join(map(str, sizes))
+    vector = b.quiet(f"stablehlo.constant dense<[{spelled}]> : {spell((groups,), DType.I32)}", (groups,), DType.I32)
+    contracted, numbered = (1, "0") if by_rows else (0, "")
     numbers = (
-        "lhs_batching_dimensions = [], rhs_batching_dimensions = [], lhs_contracting_dimensions = [1], "
-        "rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]"
+        f"lhs_batching_dimensions = [], rhs_batching_dimensions = [], lhs_contracting_dimensions = [{contracted}], "
+        f"rhs_contracting_dimensions = [{contracted}], lhs_ragged_dimensions = [0], rhs_group_dimensions = [{numbered}]"
     )
+    result = (rows, columns) if by_rows else (groups, depth, columns)
     b.op(
-        f'"chlo.ragged_dot"({x.name}, {matrices.name}, {vector.name}) <{{ragged_dot_dimension_numbers = '
-        f"#chlo.ragged_dot<{numbers}>}}> : ({x.type}, {matrices.type}, {vector.type}) -> "
-        f"{spell((rows, columns), x.dtype)}",
-        (rows, columns),
+        f'"chlo.ragged_dot"({x.name}, {right.name}, {vector.name}) <{{ragged_dot_dimension_numbers = '
+        f"#chlo.ragged_dot<{numbers}>}}> : ({x.type}, {right.type}, {vector.type}) -> "
+        f"{spell(result, x.dtype)}",
+        result,
         x.dtype,
     )
     return True
