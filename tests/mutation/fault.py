@@ -70,6 +70,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
         "tests/device/test_gemm.py",
         "tests/device/test_gemm_packed.py",
     ),
+    "grouped": ("tests/lower_cpu/test_grouped_products.py",),
     "empty_windows": ("tests/pipeline/test_empty_windows.py",),
     "convolutions": ("tests/device/test_conv.py", "tests/device/test_conv_long.py"),
     "order": (

@@ -151,6 +151,18 @@ def _nested(data: Mapping[str, Mapping[str, Mapping[str, float]]], section: str)
     yield from ({"arrays": count, **times} for count, times in data.get(section, {}).items())
 
 
+def _grouped(data: Mapping[str, Any]) -> Iterator[Row]:
+    for row in data["rows"]:
+        times = row["microseconds"]
+        ratios = {
+            "over dense": times["ours"] / times["dense"] if "dense" in times else None,
+            "bound over dense": times["bound"] / times["dense"] if {"dense", "bound"} <= set(times) else None,
+            "over XLA": times["ours"] / times["xla"],
+        }
+        shown = {name: "" if ratio is None else ratio for name, ratio in ratios.items()}
+        yield {**{key: row[key] for key in ("what", "groups", "rows")}, "microseconds": times["ours"], **shown}
+
+
 def _attention(data: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
     ratios = {
         f"ours over {name}": _over(side)
@@ -195,6 +207,12 @@ KINDS: Mapping[str, Kind] = {
         "Matrix products of narrow types",
         "Microseconds, by the sizes m x n x k.",
         lambda data: _flat(data["rows"]),
+    ),
+    "grouped": Kind(
+        "Products of groups of rows",
+        "Our time over that of a dense product of as many operations, with the matrices as arguments and bound, and over "
+        "XLA's: by groups and their rows, or the tokens of a layer.",
+        _grouped,
     ),
     "dispatch": Kind(
         "Schedules that are chosen",
