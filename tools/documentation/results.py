@@ -210,8 +210,8 @@ KINDS: Mapping[str, Kind] = {
     ),
     "grouped": Kind(
         "Products of groups of rows",
-        "Our time over that of a dense product of as many operations, with the matrices as arguments and bound, and over "
-        "XLA's: by groups and their rows, or the tokens of a layer.",
+        "Our time over that of a dense product of as many operations, with the matrices as arguments and bound, and "
+        "over XLA's: by groups and their rows, or the tokens of a layer.",
         _grouped,
     ),
     "dispatch": Kind(

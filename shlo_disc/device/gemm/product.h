@@ -288,12 +288,12 @@ struct Product : Operands<typename K::Storage> {
     return (rows <= THIN_ROWS ? thin_far_bytes() : far_bytes()) / (streamed_rows(rows) * (int64_t)sizeof(Storage));
   }
 
-  // A walk through rows of B where it is, which the tiles of so many rows of A share.
-  SHLO_ONCE Walk walk(const Storage* at, int64_t columns, int64_t deep, int64_t rows) const {
-    const int64_t tiles = (rows * 4 + ACCUMULATORS - 1) / ACCUMULATORS, row = columns * (int64_t)sizeof(Storage);
+  // A walk through lines of B where it is, `step` apart, which the tiles of so many rows of A share.
+  SHLO_ONCE Walk walk(const Storage* at, int64_t length, int64_t lines, int64_t step, int64_t rows) const {
+    const int64_t tiles = (rows * 4 + ACCUMULATORS - 1) / ACCUMULATORS, row = length * (int64_t)sizeof(Storage);
     const int share = tiles == 1 ? 0 : tiles < 4 ? 1 : 2;
     const int64_t unit = fetched<K, 1 << Tiles<K, PACKED>::FETCHING>(share) * LINE, each = (row + unit - 1) / unit;
-    return {(const char*)at, each, each, b_k * (int64_t)sizeof(Storage) - each * unit, each * deep, share};
+    return {(const char*)at, each, each, step * (int64_t)sizeof(Storage) - each * unit, each * lines, share};
   }
 
   // B where it is; only the columns of a last vector that is not full are copied.
@@ -304,11 +304,11 @@ struct Product : Operands<typename K::Storage> {
     for (int64_t p = 0; full > 0 && (p == 0 || p < depth); p += at_once) {
       Walk ahead = {};
       if (fetches(rows) && p + at_once < depth)
-        ahead = walk(b_at(start + p + at_once, j), full, min(at_once, depth - p - at_once), rows);
+        ahead = walk(b_at(start + p + at_once, j), full, min(at_once, depth - p - at_once), b_k, rows);
       else if (fetches(rows) && j + columns < j1)
-        ahead = walk(b_at(0, j + columns), min(columns, j1 - j - columns), min(at_once, k), rows);
+        ahead = walk(b_at(0, j + columns), min(columns, j1 - j - columns), min(at_once, k), b_k, rows);
       else if (fetches(rows) && next && start + p + at_once >= k)
-        ahead = walk(next + j0 * b_col, min(columns, n - j0), min(at_once, k), rows);
+        ahead = walk(next + j0 * b_col, min(columns, n - j0), min(at_once, k), b_k, rows);
       multiply_tiles<K, HERE>(x.at + p * x.k, x.row, x.k, (const Right<K, HERE>*)b_at(start + p, j), b_k, block(), ld,
                               min(at_once, depth - p), start + p > 0, rows, full / L, shape(rows, true), {false, &ahead});
     }
@@ -351,9 +351,13 @@ struct Product : Operands<typename K::Storage> {
 
   // What will be packed next, after the depths up to p of a panel from column j on: it is fetched where it is.
   SHLO_ONCE Walk next_to_pack(int64_t p, int64_t depth, int64_t j, int64_t rows) const {
-    if (!K::in_place || packed_right || b_col != 1) return {};
-    if (p < k) return walk(b_at(p, j), min(PANEL, j1 - j), min(depth, k - p), rows);
-    return j + PANEL < j1 ? walk(b_at(0, j + PANEL), min(PANEL, j1 - j - PANEL), min(depth, k), rows) : Walk{};
+    if (!K::in_place || packed_right || (b_col != 1 && b_k != 1)) return {};
+    if (p < k) return panel(b_at(p, j), min(PANEL, j1 - j), min(depth, k - p), rows);
+    if (j + PANEL < j1) return panel(b_at(0, j + PANEL), min(PANEL, j1 - j - PANEL), min(depth, k), rows);
+    return next ? panel(next + j0 * b_col, min(PANEL, n - j0), min(depth, k), rows) : Walk{};
+  }
+  Walk panel(const Storage* at, int64_t columns, int64_t deep, int64_t rows) const {
+    return b_col == 1 ? walk(at, columns, deep, b_k, rows) : walk(at, deep, columns, b_col, rows);
   }
 
   // A part of B is packed once for all rows that it meets: those of a call if their sums are finished at once, or else as many as
