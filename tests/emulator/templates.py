@@ -68,7 +68,7 @@ def _experts(x: Any, w: Any, sizes: Any) -> Any:
 
 
 def _of_experts(x: Any, w: Any, sizes: Any) -> Any:
-    return jax.grad(lambda *wrt: lax.ragged_dot(*wrt, sizes).astype(jnp.float32).sum(), (0, 1))(x, w)
+    return jax.grad(lambda x, w: lax.ragged_dot(x, w, sizes).astype(jnp.float32).sum(), (0, 1))(x, w)
 
 
 def _two_sorted(x: Any, y: Any) -> Any:

@@ -52,8 +52,7 @@ def product(number: int, types: str, ragged: str) -> str:
   %r{number} = stablehlo.negate %p{number} : tensor<{out}{result}>"""
 
 
-@lru_cache(maxsize=4)
-def program(ragged: str, types: tuple[str, ...] = TYPES, threads: int = 1) -> shlo_disc.Compiled:
+def program_text(ragged: str, types: Sequence[str]) -> str:
     """The negated products of all types; groups are rows or depths."""
     right, out = ("?x?x?x", "?x?x") if ragged == "rows" else ("?x?x", "?x?x?x")
     pairs = [each.split() for each in types]
@@ -61,9 +60,15 @@ def program(ragged: str, types: tuple[str, ...] = TYPES, threads: int = 1) -> sh
     rows = [f"%x{n}: tensor<?x?x{operand}>" for n, (operand, _) in enumerate(pairs)]
     results = ", ".join(f"tensor<{out}{result}>" for _, result in pairs)
     body = "".join(product(n, each, ragged) for n, each in enumerate(types))
-    text = f"""func.func @main({", ".join([*weights, *rows, "%s: tensor<?xi32>"])}) -> ({results}) {{{body}
+    return f"""func.func @main({", ".join([*weights, *rows, "%s: tensor<?xi32>"])}) -> ({results}) {{{body}
   return {", ".join(f"%r{n}" for n in range(len(types)))} : {results}
 }}"""
+
+
+@lru_cache(maxsize=8)
+def program(ragged: str, types: tuple[str, ...] = TYPES, threads: int = 1) -> shlo_disc.Compiled:
+    """The same, compiled."""
+    text = program_text(ragged, types)
     return shlo_disc.compile(text, options=CompileOptions(optimize=0, threads=threads))
 
 
@@ -128,12 +133,12 @@ def test_an_epilogue_is_part_of_the_launch_and_bound_matrices_are_packed() -> No
             judge(np.asarray(got), x, w, sizes, f"{types} {case}")
 
 
-def _layer(x: Array, w: Array, v: Array, sizes: Array) -> Any:
+def _layer(x: Any, w: Any, v: Any, sizes: Any) -> Any:
     return lax.ragged_dot(jnp.tanh(lax.ragged_dot(x, w, sizes)), v, sizes)
 
 
-def _gradients(x: Array, w: Array, v: Array, sizes: Array) -> Any:
-    found, pulled = jax.vjp(lambda *wrt: _layer(*wrt, sizes), x, w, v)
+def _gradients(x: Any, w: Any, v: Any, sizes: Any) -> Any:
+    found, pulled = jax.vjp(lambda x, w, v: _layer(x, w, v, sizes), x, w, v)
     return found, pulled(jnp.cos(found))
 
 
