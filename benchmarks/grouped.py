@@ -2,10 +2,10 @@
 
     python -m benchmarks.grouped [--out FILE]
 
-Microseconds on one thread, the least of many short turns that all sides but XLA take one after the other; XLA follows, as
-it takes 5 to 1000 times as long and leaves no cache as it was. `dense` multiplies all rows by one matrix; `bound` has
-the matrices bound before. A layer routes each token to two of the experts, sorts
-the tokens by expert, multiplies them by two matrices of it, and adds up what comes back.
+Microseconds on one thread, the least of many short turns that all sides but XLA take one after the other; XLA follows,
+as it takes 5 to 1000 times as long and leaves no cache as it was. `dense` multiplies all rows by one matrix; `bound`
+has the matrices bound before. A layer routes each token to two of the experts, sorts the tokens by expert, multiplies
+them by two matrices of it, and adds up what comes back.
 """
 
 # JAX annotates only a part of its functions.
