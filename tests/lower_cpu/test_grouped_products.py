@@ -153,6 +153,13 @@ def test_layers_and_gradients_are_those_of_jax() -> None:
             np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-5)
 
 
+def test_functions_of_jax_keep_the_groups() -> None:
+    types = "f32[m, 6], f32[3, 6, 9], f32[3, 9, 4], i32[3]"
+    run = shlo_disc.compile(_layer, shapes=types, options=CompileOptions(optimize=0))
+    assert "2 launches of 2 kernels" in run.explain()
+    assert run.explain().count(": grouped product") == 2
+
+
 def test_infinity_of_one_group_stays_in_its_rows() -> None:
     right, left, sizes = operands("rows", ((2, 3), 6, 4, 5), TYPES[:1])
     right[0][0] = np.inf
