@@ -160,6 +160,28 @@ def test_functions_of_jax_keep_the_groups() -> None:
     assert run.explain().count(": grouped product") == 2
 
 
+def test_dims_in_any_order() -> None:
+    """Several contracted dims and several free ones, none of them where the kernel has them."""
+    text = """func.func @main(%x: tensor<?x?x?xf32>, %w: tensor<?x?x?x?x?xf32>, %y: tensor<?x?xf32>, %s: tensor<?xi32>)
+    -> (tensor<?x?x?xf32>, tensor<?x?x?x?xf32>) {
+  %r = "chlo.ragged_dot"(%x, %w, %s) {ragged_dot_dimension_numbers = #chlo.ragged_dot<
+    lhs_contracting_dimensions = [2, 0], rhs_contracting_dimensions = [0, 3], lhs_ragged_dimensions = [1],
+    rhs_group_dimensions = [1]>} : (tensor<?x?x?xf32>, tensor<?x?x?x?x?xf32>, tensor<?xi32>) -> tensor<?x?x?xf32>
+  %d = "chlo.ragged_dot"(%x, %y, %s) {ragged_dot_dimension_numbers = #chlo.ragged_dot<
+    lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [1],
+    rhs_group_dimensions = []>} : (tensor<?x?x?xf32>, tensor<?x?xf32>, tensor<?xi32>) -> tensor<?x?x?x?xf32>
+  return %r, %d : tensor<?x?x?xf32>, tensor<?x?x?x?xf32>
+}"""
+    run = shlo_disc.compile(text, options=CompileOptions(optimize=0))
+    assert run.explain().count(": grouped product") == 2
+    rng, sizes, group = np.random.default_rng(3), np.array([2, 0, 4], np.int32), np.array([0, 0, 2, 2, 2, 2])
+    x, w, y = (rng.standard_normal(shape) for shape in ((3, 6, 5), (5, 3, 2, 3, 4), (7, 6)))
+    rows, depths = run(x.astype("f4"), w.astype("f4"), y.astype("f4"), sizes)
+    np.testing.assert_allclose(rows, np.einsum("amb,bmnao->mno", x, w[:, group]), rtol=1e-4, atol=1e-4)
+    wanted = np.einsum("amb,cm,mg->gabc", x, y, group[:, None] == np.arange(3))
+    np.testing.assert_allclose(depths, wanted, rtol=1e-4, atol=1e-4)
+
+
 def test_infinity_of_one_group_stays_in_its_rows() -> None:
     right, left, sizes = operands("rows", ((2, 3), 6, 4, 5), TYPES[:1])
     right[0][0] = np.inf
