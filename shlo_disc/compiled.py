@@ -348,12 +348,17 @@ def _profile_data(profile: Profile | None, artifact: Artifact) -> Mapping[str, A
     return data_for(profile, artifact)
 
 
-def profile_of_arrays(program: Compiled | Bound, arrays: Sequence[Any], repeat: int) -> Profile:
-    """`Compiled.profile` of the flat program, with arrays in the order of its arguments that are not bound."""
+def profile_of_arrays(
+    program: Compiled | Bound, arrays: Sequence[Any], repeat: int, whole: Callable[..., Any] | None = None
+) -> Profile:
+    """`Compiled.profile` of the flat program, with arrays in the order of its arguments that are not bound.
+
+    `whole` is called with the arrays to time a whole call; None for the flat program.
+    """
     from shlo_disc.profiling.measure import ProfiledCall, profile_call  # noqa: PLC0415  few programs need it
 
     executable = program.executable
-    call = ProfiledCall(lambda *args: executable(args), executable, None, tuple(arrays), {})
+    call = ProfiledCall(whole or (lambda *args: executable(args)), executable, None, tuple(arrays), {})
     described, origin = program._describe(), program._origin  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     return profile_call(call, described, repeat, cache_dir_of(origin))
 

@@ -6,10 +6,10 @@ import functools
 import logging
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from shlo_disc.choices import read_hints
-from shlo_disc.compiled import Compiled
+from shlo_disc.compiled import Compiled, profile_of_arrays
 from shlo_disc.diagnostics import ArgumentTypeError, RuntimeShapeError, ShloDiscError
 from shlo_disc.jit import primitive
 from shlo_disc.jit.arguments import Call, Parameters
@@ -17,12 +17,15 @@ from shlo_disc.jit.compiling import TraceCompiler
 from shlo_disc.jit.declared import read_declaration
 from shlo_disc.jit.donation import delete_donated
 from shlo_disc.jit.family import SizeVariant
-from shlo_disc.jit.function_programs import FunctionPrograms
+from shlo_disc.jit.function_programs import FunctionPrograms, ServedStructure
 from shlo_disc.jit.jax_modules import context, context_function
 from shlo_disc.jit.quick import QuickCalls
 from shlo_disc.jit.report import FunctionReport, describe
 from shlo_disc.jit.tracing import ClosesOverTracers, FunctionError, is_tracing
 from shlo_disc.options import CompileOptions
+
+if TYPE_CHECKING:
+    from shlo_disc.profiling.profile import Profile
 
 log = logging.getLogger("shlo_disc")
 
@@ -173,9 +176,45 @@ class JitFunction:
         Raises:
             Exception: as a call.
         """
+        args, kwargs = self._parameters.positional_call(args, kwargs)
         call = self._parameters.read(args, kwargs, only_types=True)
         served = self._programs.of_call(call)
-        return served.compiled(served.family.variant(call.shapes))
+        return served.compiled(self._variant(served, call, args, kwargs))
+
+    def profile(self, *args: Any, repeat: int = 10, **kwargs: Any) -> Profile:
+        """Measure where calls with these arguments spend their time, step by step: see `Compiled.profile`.
+
+        It is the program that serves such a call, which is compiled first if there is none, as by a call.
+
+        Args:
+            *args: arguments as in a call. Donated ones are not deleted.
+            repeat: how many calls are measured, after a first one that is not. A parameter of the function that has
+                this name is given by position.
+            **kwargs: keyword arguments as in a call.
+
+        Returns:
+            The profile. Its `whole` is the time of a call of this function; if arguments are donated, of its program.
+
+        Raises:
+            ShloDiscError: as of `Compiled.profile`; or arguments are traced by JAX.
+            Exception: as a call.
+        """
+        args, kwargs = self._parameters.positional_call(args, kwargs)
+        call = self._parameters.read(args, kwargs)
+        if call.is_traced or is_tracing():
+            raise ShloDiscError(
+                f"found a profile of {self._parameters.name} in a function that JAX traces, expected arguments that "
+                "are arrays\n  help: profile outside of jax.jit and other transformations"
+            )
+        served = self._programs.of_call(call)
+        variant = self._variant(served, call, args, kwargs)
+        program = served.compiled(variant)
+        values = [*call.values, *served.family.given(variant, call.shapes)]
+
+        def whole(*_: Any) -> Any:
+            return self(*args, **kwargs)
+
+        return profile_of_arrays(program, values, repeat, None if served.donated else whole)
 
     def report(self) -> FunctionReport:
         """Say what was compiled, why, and for which calls.
@@ -262,8 +301,7 @@ class JitFunction:
             except FunctionError as error:
                 if call.is_traced:  # raises the same error, unless the function needs what JAX traces around it
                     return self._fun(*args, **kwargs)
-                self._jax.trace(*args, **kwargs)  # raises the same error with JAX's own words and places
-                raise error.cause from None
+                self._raise_own(error, args, kwargs)
             if call.is_traced and variant.program.trace.has_effects:  # JAX orders them among those around the call
                 return self._fun(*args, **kwargs)
             values = [*call.values, *served.family.given(variant, call.shapes)]
@@ -285,6 +323,25 @@ class JitFunction:
             self._serve_quickly(variant, call, (args, kwargs))
             delete_donated(served.donated, call.values, found)
         return variant.results.of(found)
+
+    def _variant(
+        self, served: ServedStructure, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> SizeVariant:
+        """The program of a call that is not traced."""
+        try:
+            return served.family.variant(call.shapes)
+        except ClosesOverTracers:
+            raise ShloDiscError(
+                f"{self._parameters.name} uses values that JAX traces outside of it, so it has no program of its own\n"
+                "  help: give these values as arguments"
+            ) from None
+        except FunctionError as error:
+            self._raise_own(error, args, kwargs)
+
+    def _raise_own(self, error: FunctionError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NoReturn:
+        """Raise what the function itself raises: with JAX's own words and places, where `jax.jit` raises it, too."""
+        self._jax.trace(*args, **kwargs)
+        raise error.cause from None
 
     def _refuse(self, call: Call, error: ShloDiscError) -> None:
         """From now on hand these calls to `jax.jit`."""
