@@ -8,6 +8,7 @@ from pathlib import Path
 from shlo_disc.check.names import KINDS, OTHERS, WAYS, xla_is_installed
 from shlo_disc.target_names import HOST, target_names
 
+FUSION = ("none", "full")  # `options.FusionRules`, whose module imports NumPy
 _WITHOUT_JSON = ("print", "completion")  # their output is a text of a language of its own
 _FORMS = "text, MLIR bytecode or a serialized jax.export; - reads any"
 SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
@@ -35,7 +36,8 @@ def command_line(program: str = "python -m shlo_disc") -> argparse.ArgumentParse
     compiling.add_argument(
         "--targets", metavar="LEVELS", help="such as x86-64-v3,x86-64-v4,aarch64 (default: the best for this CPU)"
     )
-    _add_options_of_build(commands.add_parser("build", help="compile a program, and write it as a library for C"))
+    building = commands.add_parser("build", help="compile a program, and write it as a library for C")
+    _add_options_of_build(building)
     _add_options_of_check(
         commands.add_parser("check", help="run a program in several ways, and shrink it where they differ")
     )
@@ -53,6 +55,8 @@ def command_line(program: str = "python -m shlo_disc") -> argparse.ArgumentParse
     }
     for name, text in about.items():
         _add_options_of_calls(name, commands.add_parser(name, help=text))
+    for command in (reporting, compiling, building, *[commands.choices[name] for name in about]):
+        command.add_argument("--fusion", choices=FUSION, help="whether ops share kernels (default: full)")
     _add_options_of_advise(
         commands.add_parser("advise", help="say what padding and compilations cost for the sizes of calls")
     )
@@ -86,8 +90,8 @@ def _add_options_of_calls(name: str, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("topic", nargs="?", metavar="TOPIC", help="fusion, facts, ... (default: all)")
         return
     parser.add_argument("--inputs", type=Path, metavar="ARRAYS", help=".npz, .npy or .safetensors")
-    names = ("--sizes", "--dims") if name == "profile" else ("--sizes",)
-    parser.add_argument(*names, default="", metavar='"b=8,s=3"', help="of random inputs (default: 4 each)")
+    sizes = "of random inputs (default: 4 each)"
+    parser.add_argument("--sizes", "--dims", default="", metavar='"b=8,s=3"', help=sizes)
     parser.add_argument("--seed", type=int, default=0, help="of random inputs (default: 0)")
     if name == "profile":
         parser.add_argument("--repeat", type=int, default=10, metavar="N", help="calls to measure (default: 10)")

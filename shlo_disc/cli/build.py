@@ -14,12 +14,13 @@ from pathlib import Path
 from shlo_disc.bound import Bound
 from shlo_disc.c_package import build_package
 from shlo_disc.call_signature import Signature
-from shlo_disc.cli.inputs import is_saved_program
+from shlo_disc.cli.compiling import chosen_options, is_compiled
+from shlo_disc.cli.inputs import InputError
 from shlo_disc.cli.output import complain, give, say
 from shlo_disc.cli.programs import FINE, REFUSED, UNREADABLE
 from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.loading import load
-from shlo_disc.options import CompileOptions, Hints
+from shlo_disc.options import Hints
 from shlo_disc.pipeline import origin_of_text, read_source
 from shlo_disc.program_file.origin import Origin
 from shlo_disc.program_file.writer import save
@@ -59,9 +60,9 @@ def run_build(options: argparse.Namespace) -> int:
         tell(*([f"{name}.weights"] if isinstance(program, Bound) else []))
 
     try:
-        is_saved = options.file != "-" and is_saved_program(options.file)
-    except OSError as error:
-        complain(f"{options.file}: {error.strerror}")
+        is_saved = options.file != "-" and is_compiled(options)
+    except InputError as error:
+        complain(error)
         return UNREADABLE
     return _written(folder, build_saved) if is_saved else _compiled(options, folder, write)
 
@@ -77,9 +78,8 @@ def _compiled(options: argparse.Namespace, path: Path, write: Callable[[Origin, 
     except ShloDiscError as error:
         complain(error)
         return UNREADABLE
-    return _written(
-        path, lambda: write(origin_of_text(text, file, HOST, CompileOptions(), Hints(), signature), signature)
-    )
+    chosen = chosen_options(options)
+    return _written(path, lambda: write(origin_of_text(text, file, HOST, chosen, Hints(), signature), signature))
 
 
 def _written(path: Path, write: Callable[[], None]) -> int:

@@ -6,6 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
+from shlo_disc.cli.compiling import chosen_options
 from shlo_disc.cli.inputs import InputError
 from shlo_disc.cli.output import give, say
 from shlo_disc.cli.programs import Programs
@@ -24,10 +25,10 @@ def run_report(options: argparse.Namespace) -> int:
     if len(found) > _MOST:
         programs.complain(InputError(f"found {len(found)} programs, expected one, or {_MOST} to compare"))
         return programs.code
-    sides = list[Side]()
+    request, sides = Request(options.device, chosen_options(options)), list[Side]()
     for name, module in found:
         try:
-            sides.append(Side(name, compile_module(module, Request(options.device), Stopwatch())))
+            sides.append(Side(name, compile_module(module, request, Stopwatch())))
         except CompileError as error:
             programs.complain(error)
     if not sides or len(sides) < len(found):

@@ -15,7 +15,8 @@ import numpy as np
 
 from shlo_disc.bound import Bound
 from shlo_disc.cli.arrays import Array, chosen, drawn, read_arrays, write_arrays
-from shlo_disc.cli.inputs import InputError, is_saved_program
+from shlo_disc.cli.compiling import chosen_options, is_compiled
+from shlo_disc.cli.inputs import InputError
 from shlo_disc.cli.output import complain, give, say
 from shlo_disc.compiled import Compiled
 from shlo_disc.diagnostics import ShloDiscError
@@ -66,7 +67,7 @@ def run_bench(options: argparse.Namespace) -> int:
 def run_explain(options: argparse.Namespace) -> int:
     """Print what `Compiled.explain` tells. Gives the exit code."""
     try:
-        program = program_of(options.file)
+        program = program_of(options)
         if options.json:
             give(json.dumps(_data(program, options.topic)) + "\n")
         else:
@@ -98,18 +99,16 @@ def _data(program: Compiled | Bound, topic: str | None) -> Mapping[str, Any]:
     return {"explain": texts, "facts": [asdict(fact) for fact in program.facts()]}
 
 
-def program_of(file: str) -> Compiled | Bound:
-    """A program that `save` wrote, or StableHLO in any form, compiled."""
-    try:
-        is_saved = is_saved_program(file)
-    except OSError as error:
-        raise InputError(f"{file}: {error.strerror}") from error
-    return load(file) if is_saved else compile_any(Path(file))
+def program_of(options: argparse.Namespace) -> Compiled | Bound:
+    """A program that `save` wrote, or StableHLO in any form, compiled as the options say."""
+    if is_compiled(options):
+        return load(options.file)
+    return compile_any(Path(options.file), options=chosen_options(options))
 
 
 def _call(options: argparse.Namespace) -> tuple[Runnable, Sequence[Array]]:
     """The flat program, and the arrays of a call, given or drawn."""
-    executable: Runnable = program_of(options.file).executable
+    executable: Runnable = program_of(options).executable
     return executable, arrays_of(options, executable)
 
 

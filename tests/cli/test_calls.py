@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 import shlo_disc
+from shlo_disc.cli.arguments import FUSION
 from shlo_disc.cli.arrays import read_arrays, write_arrays
 from shlo_disc.cli.main import main
-from shlo_disc.options import CompileOptions
+from shlo_disc.options import CompileOptions, FusionRules
 
 TEXT = """\
 func.func @main(%x: tensor<?x4xbf16>, %y: tensor<?x4xbf16>, %k: tensor<i32>) -> (tensor<?x4xbf16>, tensor<i32>) {
@@ -71,8 +72,8 @@ def test_one_array(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_random_inputs_have_the_sizes_that_are_asked_for(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (size,) = shlo_disc.load(saved).executable.artifact.free
-    for sizes, count in ((f"{size}=7", 7), ("", 4), (f"{size}=0", 0)):
-        assert main(["run", str(saved), "--sizes", sizes, "--json"]) == 0
+    for option, sizes, count in (("--sizes", f"{size}=7", 7), ("--sizes", "", 4), ("--dims", f"{size}=0", 0)):
+        assert main(["run", str(saved), option, sizes, "--json"]) == 0
         found = json.loads(capsys.readouterr().out)["results"]
         assert found == [{"dtype": "bfloat16", "shape": [count, 4]}, {"dtype": "int32", "shape": []}]
     assert main(["run", str(saved), "--seed", "1"]) == 0
@@ -83,7 +84,7 @@ def test_random_inputs_have_the_sizes_that_are_asked_for(saved: Path, capsys: py
 
 def test_calls_are_timed(saved: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shlo_disc.cli.run._LEAST_SECONDS", 0.0)
-    assert main(["bench", str(saved), "--json"]) == 0
+    assert main(["bench", str(saved), "--json", "--dims", "s0=3"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["calls"] >= 5
     assert 0 < found["least_us"] <= found["median_us"]
@@ -105,7 +106,42 @@ def test_programs_are_explained(file: Path, saved: Path, capsys: pytest.CaptureF
     assert main(["explain", str(bound), "fusion"]) == 2
 
 
+CHAIN = """\
+func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = stablehlo.tanh %x : tensor<?xf32>
+  %1 = stablehlo.add %0, %0 : tensor<?xf32>
+  return %1 : tensor<?xf32>
+}
+"""
+
+
+def test_fusion_is_chosen(file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert get_args(FusionRules) == FUSION
+    monkeypatch.setattr("shlo_disc.cli.run._LEAST_SECONDS", 0.0)
+    file.write_text(CHAIN)
+    saved, page = file.with_suffix(".shlo"), file.with_suffix(".html")
+
+    def told(*words: str) -> str:
+        assert main(list(words)) == 0
+        return capsys.readouterr().out
+
+    for rules, is_apart in (("none", True), ("full", False)):
+        program = str(file), "--fusion", rules
+        assert ("tanh_0" in told("profile", *program, "--repeat", "1")) is is_apart
+        assert ("group 1:" in told("explain", str(file), "fusion", *program[1:])) is is_apart
+        told("compile", *program, "-o", str(saved))
+        run: Any = shlo_disc.load(saved)
+        assert ("group 1:" in run.explain("fusion")) is is_apart
+        told("report", *program, "-o", str(page))
+        assert ("tanh_0" in page.read_text()) is is_apart
+    unfused = str(file), "--fusion", "none"
+    assert told("run", *unfused) == told("run", str(file))
+    assert "median" in told("bench", *unfused)
+
+
 WRONG = {
+    "options of a compilation": (["run", "FILE", "--fusion", "none"], "which is compiled already, expected StableHLO"),
+    "the same for a library": (["build", "FILE", "--out", "x", "--fusion", "full"], "found --fusion full and "),
     "a missing file": (["run", "nothing.mlir"], "nothing.mlir: No such file"),
     "an unknown size": (["run", "FILE", "--sizes", "zz=3"], "found the size 'zz', expected sizes of the program: "),
     "no number": (["run", "FILE", "--sizes", "b=x"], "expected sizes such as b=8,s=3, found 'b=x'"),
