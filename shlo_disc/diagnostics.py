@@ -34,6 +34,15 @@ def one_line(text: str) -> str:
     return text if text.isascii() and text.isprintable() else re.sub(_BREAKS, _escaped, text)
 
 
+def counted(number: int, what: str, several: str | None = None) -> str:
+    """A number of things: `what` is the word for one of them, `several` the word for others (default: with an s).
+
+    >>> counted(1, "call"), counted(0, "call"), counted(2, "entry", "entries")
+    ('1 call', '0 calls', '2 entries')
+    """
+    return f"{number} {what if number == 1 else several or f'{what}s'}"
+
+
 def filled(message: str, values: Sequence[object]) -> str:
     """The message of a check with its values in the places of `{0}`, `{1}` …; other braces stay as they are.
 

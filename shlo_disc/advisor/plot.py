@@ -6,7 +6,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.advisor.text import calls_of
+from shlo_disc.diagnostics import ShloDiscError, counted
 
 if TYPE_CHECKING:
     from shlo_disc.advisor.advice import Advice
@@ -32,7 +33,7 @@ def plot(advice: Advice, path: Path) -> None:
         if not way.buckets:
             axes.scatter([way.compilations], [way.ratio], label=way.name, zorder=3)
     axes.set(xscale="log", ylim=(0, None), xlabel="compilations", ylabel="work over what is needed")
-    axes.set_title(f"{advice.calls} {'batches' if advice.batch else 'calls'}, {advice.shapes} different shapes")
+    axes.set_title(f"{calls_of(advice)}, {counted(advice.shapes, 'different shape')}")
     axes.axhline(1, color="0.7", linewidth=1, zorder=0)
     axes.legend(fontsize="small")
     try:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from shlo_disc.diagnostics import ShloDiscError, whole_number
+from shlo_disc.diagnostics import ShloDiscError, counted, whole_number
 from shlo_disc.records import record
 
 _NUMBER, _LIKE_A_NUMBER = re.compile(r"\+?\d{1,18}"), re.compile(r"[-+.\d]")
@@ -65,7 +65,7 @@ def read_sizes(file: str, columns: Sequence[str] = ()) -> CallSizes:
             if is_header:
                 continue
         if len(cells) != width:
-            raise ShloDiscError(f"{shown}:{number}: expected {_count(width, 'column')} as above, found {len(cells)}")
+            raise ShloDiscError(f"{shown}:{number}: expected {counted(width, 'column')} as above, found {len(cells)}")
         for column in chosen:
             if not _NUMBER.fullmatch(cells[column]):
                 what = f"column {names[column]!r}" if width > 1 else "this line"
@@ -117,7 +117,7 @@ def _of_report(served: Sequence[Any]) -> CallSizes:
         raise ShloDiscError("found the report of a function whose sizes never changed, expected sizes that differ")
     notes = ["each different shape counts once: how often it was called is not recorded"]
     if others := sum(len(one.rows) for one in served) - len(most.rows):
-        notes.append(f"without {_count(others, 'shape')} of calls with other types or structures")
+        notes.append(f"without {counted(others, 'shape')} of calls with other types or structures")
     return _checked(CallSizes(most.names, most.rows, tuple(notes)))
 
 
@@ -164,7 +164,7 @@ def _checked(sizes: CallSizes, shown: str = "") -> CallSizes:
     for number, row in enumerate(sizes.rows, start=1):
         if len(row) != len(sizes.names):
             raise ShloDiscError(
-                f"{where}expected {_count(len(sizes.names), 'size')} in call {number}, found {len(row)}"
+                f"{where}expected {counted(len(sizes.names), 'size')} in call {number}, found {len(row)}"
             )
     if not any(all(row) for row in sizes.rows):
         raise ShloDiscError(f"{where}expected a call without a size of 0, found none")
@@ -173,7 +173,3 @@ def _checked(sizes: CallSizes, shown: str = "") -> CallSizes:
 
 def _default_names(columns: int) -> tuple[str, ...]:
     return ("size",) if columns == 1 else tuple([f"size{number}" for number in range(1, columns + 1)])
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shlo_disc.advisor.ways import WayToServe
+from shlo_disc.diagnostics import counted
 
 if TYPE_CHECKING:
     from shlo_disc.advisor.advice import Advice
@@ -12,10 +13,16 @@ if TYPE_CHECKING:
 _SHOWN = 8  # buckets of a column
 
 
+def calls_of(advice: Advice) -> str:
+    """How many calls, or batches of them, an advice is about."""
+    return counted(advice.calls, *(("batch", "batches") if advice.batch else ("call",)))
+
+
 def table(advice: Advice) -> str:
     """What the calls are, a line for each way, and notes."""
-    what = f"batches of {advice.batch}" if advice.batch else "calls"
-    head = f"{advice.calls} {what} ({', '.join(advice.names)}), {advice.shapes} different shapes; work: {advice.cost}"
+    size = f" of {advice.batch}" if advice.batch else ""
+    shapes = counted(advice.shapes, "different shape")
+    head = f"{calls_of(advice)}{size} ({', '.join(advice.names)}), {shapes}; work: {advice.cost}"
     has_seconds = any(way.seconds is not None for way in advice.ways)
     columns = ["way", "work", "padding", "compilations", *(["compile s"] if has_seconds else []), "padded to"]
     rows = [columns, *[_cells(way, has_seconds=has_seconds) for way in advice.ways]]

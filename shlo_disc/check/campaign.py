@@ -24,7 +24,7 @@ from shlo_disc.check.running import BuildConfig, Ways
 from shlo_disc.check.sampling import DISTRIBUTIONS
 from shlo_disc.check.session import TOGETHER, CheckPlan, CheckReport, Finding, check_random, save
 from shlo_disc.check.worker import IDLE, PATIENT, Worker
-from shlo_disc.diagnostics import InternalError, ShloDiscError, ToolchainError
+from shlo_disc.diagnostics import InternalError, ShloDiscError, ToolchainError, counted
 from shlo_disc.records import record
 from shlo_disc.targets import target_named
 
@@ -107,7 +107,8 @@ class Summary:
         rate = 1000 * len(self.findings) / max(1, programs)
         processor = sum(one.processor for one in self.examined)
         return (
-            f"{programs} programs, {calls} calls, {len(self.findings)} findings ({rate:.2f} in 1000 programs); "
+            f"{counted(programs, 'program')}, {counted(calls, 'call')}, {counted(len(self.findings), 'finding')} "
+            f"({rate:.2f} in 1000 programs); "
             f"{60 * programs / max(1.0, self.seconds):.0f} programs a minute, "
             f"{60 * programs / max(1.0, processor):.0f} in a minute of one core"
         )
@@ -184,7 +185,7 @@ def _show(
     show: Callable[[str, int, int], None], settings: Settings, examined: Sequence[Examined], started: float
 ) -> None:
     programs, findings = sum(one.programs for one in examined), sum(bool(one.failure) for one in examined)
-    what = f"{programs} programs, {findings} findings"
+    what = f"{counted(programs, 'program')}, {counted(findings, 'finding')}"
     if settings.seconds is None:
         show(what, programs, settings.count or 0)
     else:

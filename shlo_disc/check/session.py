@@ -24,7 +24,7 @@ from shlo_disc.check.sampling import (
 )
 from shlo_disc.check.shrinking import Shrunk, shrink
 from shlo_disc.check.thresholds import threshold_points
-from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.diagnostics import ShloDiscError, counted
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.ir.core import Module
 from shlo_disc.ir.dtypes import numpy_dtype
@@ -82,7 +82,7 @@ class Finding:
             lines.append(f"  first wrong in memory: {self.place}")
         before, after = trial.case.size, shrunk.case.size
         lines.append(
-            f"shrunk from {before} ops to {after} in {shrunk.tried} tries"
+            f"shrunk from {counted(before, 'op')} to {after} in {counted(shrunk.tried, 'try', 'tries')}"
             + ("" if shrunk.complete else "; the time was up, --shrink gives more")
         )
         lines.append(print_module(shrunk.case.module).rstrip())
@@ -185,7 +185,8 @@ def _finding(
     place = first_wrong(trial.case.module, trial.case.inputs, config) if differs else None
 
     def watched(smallest: CheckedCall, tried: int) -> None:
-        progress(f"shrinking: {smallest.size} ops, {sum(x.size for x in smallest.inputs)} numbers", tried, 0)
+        numbers = sum(x.size for x in smallest.inputs)
+        progress(f"shrinking: {counted(smallest.size, 'op')}, {counted(numbers, 'number')}", tried, 0)
 
     return Finding(trial, failure, place, shrink(trial.case, failure, judge, plan.seconds, watched))
 
@@ -198,7 +199,7 @@ def read_inputs(path: Path, program: Program) -> tuple[Array, ...]:
     except Exception as error:  # for damaged files NumPy, zipfile and zlib raise many types
         raise ShloDiscError(f"{path}: expected arrays in NumPy's .npz format, found none ({error})") from error
     if len(found) != len(program.parameters):
-        raise ShloDiscError(f"{path}: found {len(found)} arrays, expected {len(program.parameters)}")
+        raise ShloDiscError(f"{path}: found {counted(len(found), 'array')}, expected {len(program.parameters)}")
     wanted = [numpy_dtype(parameter.tensor.dtype) for parameter in program.parameters]
     # NumPy stores types that it does not know as raw bytes.
     is_raw = [

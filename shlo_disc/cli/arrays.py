@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from shlo_disc.artifact import Argument
 from shlo_disc.cli.inputs import InputError
+from shlo_disc.diagnostics import counted
 from shlo_disc.program_file.tensors import StoredTensor, read_tensors, write_tensors
 from shlo_disc.runtime.interop import dtype_of
 
@@ -39,7 +40,7 @@ def write_arrays(path: Path, arrays: Sequence[Array]) -> None:
     if path.suffix not in FORMATS:
         raise InputError(f"{path}: expected a file of {', '.join(FORMATS)}")
     if path.suffix == ".npy" and len(arrays) != 1:
-        raise InputError(f"{path}: found {len(arrays)} results, expected one: take .npz or .safetensors")
+        raise InputError(f"{path}: found {counted(len(arrays), 'result')}, expected one: take .npz or .safetensors")
     try:
         if path.suffix == ".npy":
             np.save(path, arrays[0])
@@ -55,7 +56,7 @@ def chosen(arguments: Sequence[Argument], found: Mapping[str, Array], path: Path
     """The arrays of a call: by the names of the arguments, if all are there, else in their order."""
     names = [argument.name for argument in arguments]
     if len(found) != len(names):
-        raise InputError(f"{path}: found {len(found)} arrays, expected {len(names)}: {', '.join(names)}")
+        raise InputError(f"{path}: found {counted(len(found), 'array')}, expected {len(names)}: {', '.join(names)}")
     ordered = [found[name] for name in names] if set(found) == set(names) else list(found.values())
     # NumPy stores types that it does not know as raw bytes.
     dtypes = [dtype_of(argument.dtype) for argument in arguments]

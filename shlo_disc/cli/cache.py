@@ -9,12 +9,14 @@ from dataclasses import asdict
 from datetime import datetime
 
 from shlo_disc.cli.output import complain, give, say
-from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.diagnostics import ShloDiscError, counted
 from shlo_disc.progress import Bar
 from shlo_disc.runtime.building.cache import Cache, open_cache
 from shlo_disc.runtime.building.cache_entries import cache_entries, remove_damaged
 from shlo_disc.runtime.building.trimming import trim
 from shlo_disc.runtime.peak import parse_bytes
+
+_ENTRIES = "entry", "entries"
 
 
 def run_cache(options: argparse.Namespace) -> int:
@@ -44,8 +46,8 @@ def _list(cache: Cache, options: argparse.Namespace) -> int:
         sizes[entry.kind] += entry.size
         counts[entry.kind] += 1
     for kind in sorted(sizes):
-        say(f"{kind:10} {counts[kind]:6} entries {sizes[kind] / 1e6:10.1f} MB\n")
-    say(f"{'in all':10} {len(found):6} entries {sum(sizes.values()) / 1e6:10.1f} MB in {cache.root}\n")
+        say(f"{kind:10} {counted(counts[kind], *_ENTRIES):>14} {sizes[kind] / 1e6:10.1f} MB\n")
+    say(f"{'in all':10} {counted(len(found), *_ENTRIES):>14} {sum(sizes.values()) / 1e6:10.1f} MB in {cache.root}\n")
     if found:
         oldest = datetime.fromtimestamp(found[0].used)
         say(f"the first to be removed was used {oldest:%Y-%m-%d %H:%M}; the bound is {cache.limit / 1e9:.1f} GB\n")
@@ -60,7 +62,7 @@ def _prune(cache: Cache, options: argparse.Namespace) -> int:
     if options.json:
         give(json.dumps({"removed": len(gone), "bytes": sum(gone)}) + "\n")
     else:
-        say(f"removed {len(gone)} entries, {sum(gone) / 1e6:.1f} MB; {len(after)} are left\n")
+        say(f"removed {counted(len(gone), *_ENTRIES)}, {sum(gone) / 1e6:.1f} MB; {len(after)} left\n")
     return 0
 
 
@@ -76,7 +78,7 @@ def _verify(cache: Cache, options: argparse.Namespace) -> int:
         give(json.dumps({"entries": count, "damaged": damaged}) + "\n")
     else:
         say("".join(f"{name}: damaged, removed\n" for name in damaged))
-        say(f"{count} entries, {len(damaged)} damaged\n")
+        say(f"{counted(count, *_ENTRIES)}, {len(damaged)} damaged\n")
     return 1 if damaged else 0
 
 

@@ -19,7 +19,7 @@ from shlo_disc.check.session import CheckPlan, CheckReport, check, read_inputs, 
 from shlo_disc.check.worker import Worker
 from shlo_disc.cli.inputs import InputError, read_modules
 from shlo_disc.cli.output import complain, give, say
-from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.diagnostics import ShloDiscError, counted
 from shlo_disc.ir.core import Module
 from shlo_disc.options import CompileOptions
 from shlo_disc.progress import Bar
@@ -160,7 +160,8 @@ def tell(report: CheckReport, judge: Judge, saved: str | None) -> int:
         return _code(report)
     refused = f", {report.refused} refused by all" if report.refused else ""
     nothing = f", {report.nothing} that could not be compared" if report.nothing else ""
-    say(f"{report.agreed} calls agree{refused}{nothing} ({ways})\n")
+    agreed = f"{counted(report.agreed, 'call')} {'agrees' if report.agreed == 1 else 'agree'}"
+    say(f"{agreed}{refused}{nothing} ({ways})\n")
     return _code(report)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from shlo_disc.cli.inputs import InputError, read_modules
 from shlo_disc.cli.output import complain, give, say
-from shlo_disc.diagnostics import CompileError
+from shlo_disc.diagnostics import CompileError, counted
 from shlo_disc.ir.core import Module
 from shlo_disc.parse.printer import print_module
 from shlo_disc.verify.ops import verify
@@ -68,5 +68,5 @@ def run_verify(options: argparse.Namespace) -> int:
     if options.json:
         give(json.dumps({"ops": fine, "errors": [str(error) for error in programs.errors]}) + "\n")
     elif options.verbose:
-        say("".join(f"{name}: fine, {count} ops\n" for name, count in fine.items()))
+        say("".join(f"{name}: fine, {counted(count, 'op')}\n" for name, count in fine.items()))
     return programs.code

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from shlo_disc.cli.output import complain, give, say
-from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.diagnostics import ShloDiscError, counted
 from shlo_disc.tuning import tune
 
 
@@ -22,7 +22,7 @@ def run_tune(options: argparse.Namespace) -> int:
         return 0
     say(f"costs are {found.costs.text}\n")
     for one in found.tuned:
-        say(f"{one.product}: measured at {len(one.counts)} counts\n")
+        say(f"{one.product}: measured at {counted(len(one.counts), 'count')}\n")
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from shlo_disc.diagnostics import counted
 from shlo_disc.jit.compiling import TraceCompiler
 from shlo_disc.jit.family import Family
 from shlo_disc.records import record
@@ -57,12 +58,13 @@ class FunctionReport:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.name}: {_count(self.compilations, 'compilation')} in {self.seconds:.2f} s, "
-            f"{_count(self.signatures, 'signature')} served; XLA would have compiled {self.signatures} times"
+            f"{self.name}: {counted(self.compilations, 'compilation')} in {self.seconds:.2f} s, "
+            f"{counted(self.signatures, 'signature')} served; "
+            f"XLA would have compiled {counted(self.signatures, 'time')}"
         ]
         for number, one in enumerate(self.variants, start=1):
             compared = f", {one.compared} compared with a trace at their sizes" if one.compared else ""
-            lines.append(f"  {number}. {one.shapes}: {_count(one.signatures, 'signature')}{compared}; {one.reason}")
+            lines.append(f"  {number}. {one.shapes}: {counted(one.signatures, 'signature')}{compared}; {one.reason}")
         lines += [f"  {seconds:.2f} s: {what}" for what, seconds in self.compiled]
         return "\n".join([*lines, *[f"  {one}" for one in self.handed_to_jax]])
 
@@ -85,7 +87,3 @@ def describe(name: str, families: Sequence[Family], refused: Sequence[str], comp
         handed_to_jax=tuple(refused),
         sizes=tuple([ServedSizes(*family.served()) for family in families]),
     )
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

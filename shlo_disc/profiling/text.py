@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from shlo_disc.diagnostics import one_line, printable
+from shlo_disc.diagnostics import counted, one_line, printable
 from shlo_disc.profiling.profile import Profile, StepProfile
 from shlo_disc.runtime.selection import SelectionTrace
 
@@ -43,8 +43,8 @@ def table(profile: Profile) -> str:
 def heading(profile: Profile) -> Iterator[str]:
     """What was measured where."""
     sizes = ", ".join(f"{name}={value}" for name, value in profile.sizes.items()) or "constant sizes"
-    where = f"{profile.machine}, {threads(profile.threads)}"
-    yield f"{one_line(profile.program)} at {sizes}: {profile.repeat} calls on {where}"
+    where = f"{profile.machine}, {counted(profile.threads, 'thread')}"
+    yield f"{one_line(profile.program)} at {sizes}: {counted(profile.repeat, 'call')} on {where}"
 
 
 def row(profile: Profile, step: StepProfile) -> Iterator[str]:
@@ -80,14 +80,9 @@ def sums(profile: Profile) -> Iterator[str]:
     yield f"steps {profile.seconds * 1e6:.2f} us; a call {times}"
     if (rates := profile.rates) is not None:
         copies = ", ".join(f"{rate * 1e-9:.0f} GB/s within {size >> 10} KiB" for size, rate in rates.copies)
-        yield f"limits of {threads(rates.threads)}: copies {copies}"
+        yield f"limits of {counted(rates.threads, 'thread')}: copies {copies}"
         flops = ", ".join(f"{rate * 1e-9:.0f} GFLOP/s in {name}" for name, rate in rates.flops.items())
         yield f"  multiply-adds {flops}"
-
-
-def threads(count: int) -> str:
-    """A number of threads."""
-    return "1 thread" if count == 1 else f"{count} threads"
 
 
 def selections(profile: Profile) -> str:

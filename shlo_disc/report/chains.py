@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.diagnostics import ShloDiscError, counted
 from shlo_disc.report_model import FactText, ReportModel, ShapeText
 
 _ENDS = 2  # links of a long chain that are shown at each end
@@ -40,7 +40,7 @@ def folded_shapes(model: ReportModel) -> Iterator[str]:
         if not shape.is_integer:
             same.setdefault(shape.dims, []).append(shape)
     for dims, (first, *others) in same.items():
-        count = f"{len(others) + 1} values" if others else "1 value"
+        count = counted(len(others) + 1, "value")
         yield f"  {count} of shape [{', '.join(dims)}], first {first.value} at {first.origin or first.where}"
     yield from ("", "where sizes come from")
     facts, told, sizes = model.all_facts(), set[int](), set[str]()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from shlo_disc.artifact import Artifact
-from shlo_disc.diagnostics import ShloDiscError, one_line, printable
+from shlo_disc.diagnostics import ShloDiscError, counted, one_line, printable
 from shlo_disc.host_ir import Choice, HostCall, LaunchGroup, Variant
 from shlo_disc.report.chains import folded_facts, folded_shapes, value_chains
 from shlo_disc.report.steps import kernel_names, lifetimes, places
@@ -57,7 +57,7 @@ def _fusion(artifact: Artifact) -> Iterator[str]:
     steps = [place.step for place in places(artifact)]
     launched = [name for step in steps for name in kernel_names(step)]
     launches = sum(bool(kernel_names(step)) for step in steps)
-    yield f"{launches} launches of {len(set(launched))} kernels"
+    yield f"{counted(launches, 'launch', 'launches')} of {counted(len(set(launched)), 'kernel')}"
     for step in steps:
         if isinstance(step, LaunchGroup):
             yield f"by rows, no thread waits in between: {' '.join([launch.kernel for launch in step.launches])}"
@@ -135,7 +135,7 @@ def _schedules(artifact: Artifact) -> Iterator[str]:
     """How every matrix product is computed, and what selects that."""
     known = dict(zip(artifact.symbols[artifact.given :], artifact.definitions, strict=True))
     found = dict.fromkeys(one for place in places(artifact) for one in getattr(place.step, "selections", ()))
-    yield f"{len(found)} kinds of matrix products"
+    yield f"{counted(len(found), 'kind')} of matrix products"
     for one in found:
         yield f"{one.product}: {one.how}"
         if one.candidates:

@@ -148,7 +148,7 @@ WRONG = {
     "a format": (["run", "FILE", "--inputs", "x.csv"], "x.csv: expected a file of .npz, .npy, .safetensors"),
     "another format": (["run", "FILE", "-o", "x.csv"], "x.csv: expected a file of .npz, .npy, .safetensors"),
     "two results": (["run", "FILE", "-o", "x.npy"], "x.npy: found 2 results, expected one"),
-    "too few arrays": (["run", "FILE", "--inputs", "one.npy"], "found 1 arrays, expected 3: "),
+    "too few arrays": (["run", "FILE", "--inputs", "one.npy"], "found 1 array, expected 3: "),
     "no arrays": (["run", "FILE", "--inputs", "bad.npz"], "bad.npz: expected arrays in the format of its name"),
     "a topic": (["explain", "FILE", "nothing"], "nothing"),
 }

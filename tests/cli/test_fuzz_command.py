@@ -46,7 +46,7 @@ def test_agreement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["fuzz", "--count", "1", "--seed", "1", "--against", "xla", "--random", "1", "--log", str(log)]
     assert main(arguments) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("seed 1\n1 programs, 1 calls, 0 findings (0.00 in 1000 programs)")
+    assert printed.startswith("seed 1\n1 program, 1 call, 0 findings (0.00 in 1000 programs)")
     (row,) = [json.loads(line) for line in log.read_text().splitlines()]
     assert (row["seed"], row["programs"], row["agreed"], row["failure"]) == (1, 1, 1, "")
 
@@ -63,7 +63,7 @@ def test_a_failure_is_written_with_the_commands_that_show_it(seed: int, tmp_path
     parse_module((folder / "minimal.mlir").read_text(), "minimal.mlir")
     assert (folder / "inputs.npz").exists()
     assert (folder / "report.txt").read_text() == found.description
-    assert "1 findings (1000.00 in 1000 programs)" in str(Summary((found,), 1.0))
+    assert "1 finding (1000.00 in 1000 programs)" in str(Summary((found,), 1.0))
 
 
 def test_nothing_is_found_where_nothing_is_wrong(tmp_path: Path) -> None:
