@@ -1,15 +1,16 @@
 """Lower functions with what JAX does not lower, or lowers to much more work.
 
 While this package lowers a function, a Fourier transform whose lengths are symbolic becomes a custom call that has the
-lengths as its second operand, and `ragged_dot` becomes its op: for a CPU, JAX would write a product of all rows with
-the matrices of all groups.
+lengths as its second operand, a collective (`psum`, `pmax`, `pmin`) at symbolic sizes over an axis that `vmap` names is
+a reduction, and `ragged_dot` becomes its op: for a CPU, JAX would write a product of all rows with the matrices of all
+groups.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from shlo_disc.jit.jax_modules import jax_module
@@ -39,9 +40,13 @@ def allowed(*targets: str) -> list[Any]:
 def _extend_rules() -> None:
     """Extend JAX's rules where this package traces; JAX has no public way to do so."""
     mlir = jax_module("jax._src.interpreters.mlir")
-    primitives = {
+    lax, collectives = jax_module("jax.lax"), jax_module("jax._src.lax.parallel")
+    primitives: dict[Any, Callable[[_Rule], _Rule]] = {
         jax_module("jax._src.lax.fft").fft_p: _of_transform,
         jax_module("jax._src.lax.lax").ragged_dot_general_p: _of_ragged_dot,
+        collectives.psum_p: partial(_of_collective, lax.reduce_sum),
+        collectives.pmax_p: partial(_of_collective, lax.reduce_max),
+        collectives.pmin_p: partial(_of_collective, lax.reduce_min),
     }
     for primitive, extended in primitives.items():
         common = mlir._lowerings[primitive].rule  # noqa: SLF001
@@ -71,6 +76,20 @@ def _of_ragged_dot(original: _Rule) -> _Rule:
         mlir = jax_module("jax._src.interpreters.mlir")
         result = mlir.aval_to_ir_type(ctx.module_context, *ctx.avals_out)
         return [chlo.ragged_dot(result, *operands, dims, precision_config=lax.chlo_precision_attr(precision))]
+
+    return lower
+
+
+def _of_collective(reduction: Callable[..., Any], original: _Rule) -> _Rule:
+    """The rule, with symbolic shapes where all axes are numbers: those over which `vmap` maps."""
+    core = jax_module("jax._src.core")
+
+    def lower(ctx: Any, x: Any, *, axes: Sequence[Any], axis_index_groups: Any) -> Any:
+        is_mapped = all(isinstance(axis, int) for axis in axes)
+        if not is_mapped or core.is_constant_shape(ctx.avals_in[0].shape) or not is_tracing():
+            return original(ctx, x, axes=axes, axis_index_groups=axis_index_groups)
+        mlir = jax_module("jax._src.interpreters.mlir")
+        return mlir.lower_fun(reduction, multiple_results=False)(ctx, x, axes=tuple(axes))
 
     return lower
 

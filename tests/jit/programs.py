@@ -117,6 +117,17 @@ def masked_mean(x: Any, mask: Any) -> Any:
     return jnp.where(mask, x, 0).sum(1) / count, jnp.where(mask, x, -1e9).max(1), mask.any(1)
 
 
+@program(_rows(3), "n 3", scale=8, least=1)
+def mapped_axis(x: Any) -> Any:
+    """Sums over an axis that `vmap` names, as layers do that normalize over a batch."""
+
+    def row(x: Any) -> Any:
+        largest = lax.pmax(lax.stop_gradient(x), "rows") - lax.pmin(lax.stop_gradient(x), "rows")
+        return jnp.tanh(x - lax.pmean(x, "rows")) * lax.psum(x * x, "rows"), largest
+
+    return jax.vmap(row, axis_name="rows")(x)
+
+
 @program(_rows(4), "n 4")
 def cumulative(x: Any) -> Any:
     return jnp.cumsum(x, 0), jnp.cumprod(x, 1), lax.cummax(x, axis=0)
