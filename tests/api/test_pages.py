@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,29 @@ FILES: Mapping[str, tuple[Callable[[], Mapping[str, Any]], Callable[[Mapping[str
 }
 
 
+def _flax_serves(found: Mapping[str, Any]) -> bool:
+    expected = found["model"].apply(found["trained"], np.ones((5, 8), np.float32), train=False)
+    return np.allclose(found["answers"], expected, atol=1e-5)
+
+
+def _equinox_serves(found: Mapping[str, Any]) -> bool:
+    model = found["eqx"].nn.inference_mode(found["model"])
+    expected = jax.vmap(model)(np.ones((5, 8), np.float32))
+    return np.allclose(found["answers"], expected, atol=1e-5) and np.allclose(found["normalized"].mean(0), 0, atol=1e-5)
+
+
+def _keras_serves(found: Mapping[str, Any]) -> bool:
+    return np.allclose(found["answers"], found["model"](np.ones((5, 16, 9, 3), np.float32)), atol=1e-5)
+
+
+# Pages on libraries: what has to be installed, which functions are compiled twice, and what is true of the names.
+LIBRARIES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], Callable[[Mapping[str, Any]], bool]]] = {
+    "docs/how-to/from-flax.md": (("flax", "optax"), ("predict", "train", "fit"), _flax_serves),
+    "docs/how-to/from-equinox.md": (("equinox", "optax"), ("predict", "train", "normalize"), _equinox_serves),
+    "docs/how-to/from-keras.md": (("keras",), ("predict", "train"), _keras_serves),
+}
+
+
 @pytest.fixture(autouse=True)
 def _custom_calls_of_pages_are_forgotten() -> Generator[None]:
     before = dict(custom_calls._hooks)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
@@ -149,7 +173,8 @@ def _blocks() -> set[tuple[str, str]]:
 
 
 def test_every_block_of_code_is_accounted_for() -> None:
-    run = {(page, "python") for page in {*TYPED, *TYPED_SLOWLY, *FILES}} | {(page, "console") for page in CONSOLE}
+    run = {(page, "python") for page in {*TYPED, *TYPED_SLOWLY, *FILES, *LIBRARIES}}
+    run |= {(page, "console") for page in CONSOLE}
     assert sorted(_blocks()) == sorted(run | {*ELSEWHERE, *NOT_RUN})
     assert not run & {*ELSEWHERE, *NOT_RUN}
 
@@ -177,6 +202,20 @@ def test_blocks_without_prompts_run(page: str, tmp_path: Path, monkeypatch: pyte
     finally:
         if page == "docs/how-to/add-a-target.md":
             unregister_target(plain_c.PLAIN.name)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")  # of the libraries
+@pytest.mark.parametrize("page", LIBRARIES)
+def test_blocks_on_libraries_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packages, compiled_twice, serves = LIBRARIES[page]
+    if missing := [one for one in packages if find_spec(one) is None]:
+        pytest.skip(f"{', '.join(missing)} is not installed")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    found = run_file(page, tmp_path, {})
+    assert {name: found[name].report().compilations for name in compiled_twice} == dict.fromkeys(compiled_twice, 2)
+    assert serves(found)
 
 
 @pytest.fixture
