@@ -14,7 +14,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 USABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: help demo test test-slow quick fuzz hostile check format golden wheel site bench bench-peers bench-ops bench-compile bench-fusion bench-parse seeds clean
+.PHONY: help demo test test-slow quick fuzz hostile check format golden wheel site site-links bench bench-peers bench-ops bench-compile bench-fusion bench-parse seeds clean
 
 help:
 	@echo "make demo    an encoder, 50 shapes, one compilation, checked against XLA"
@@ -28,6 +28,7 @@ help:
 	@echo "make golden  rewrite tests/golden from what is generated now"
 	@echo "make wheel   dist/*.whl for Linux on x86-64 and on ARM, with compiled code for eight kinds of CPUs (about 5 minutes of CPU)"
 	@echo "make site    the documentation as a site, build/site/index.html (warnings are errors)"
+	@echo "make site-links  check the links of the documentation to the web (needs a network; not in CI)"
 	@echo "make bench   workloads W1-W5, side by side with XLA"
 	@echo "make bench-peers  workloads W0-W7 beside JAX, ONNX Runtime, OpenVINO and PyTorch (environments: benchmarks/peers.py)"
 	@echo "make bench-compile  where compilation spends its time, from 1 to 48 layers"
@@ -90,6 +91,9 @@ site: $(INSTALLED)
 	rm -rf build/site
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --builder html --conf-dir tools/documentation --doctree-dir build/site-pages . build/site
 	@echo "build/site/index.html"
+
+site-links: $(INSTALLED)
+	$(BIN)/python -m sphinx --quiet --builder linkcheck --conf-dir tools/documentation --doctree-dir build/site-pages . build/site-links
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.run

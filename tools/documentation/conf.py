@@ -25,6 +25,10 @@ nb_execution_mode = "off"  # notebooks hold their outputs; tests/api/test_notebo
 nb_merge_streams = True
 nb_mime_priority_overrides = [("*", "text/latex", None)]  # MathJax would be loaded from elsewhere
 
+linkcheck_timeout = 20  # seconds for one link, of `make site-links`
+linkcheck_retries = 2
+linkcheck_ignore = [r"http://127\.0\.0\.1"]
+
 highlight_language = "none"  # of blocks that name none: output, mostly
 default_role = "code"  # docstrings mark code by single backticks
 autodoc_member_order = "bysource"
