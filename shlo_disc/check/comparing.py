@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shlo_disc.check.significands import has_infinities, units
+from shlo_disc.diagnostics import counted
 from shlo_disc.functions.numpy_math import wide
 from shlo_disc.records import record
 
@@ -62,8 +63,9 @@ class Difference:
         where += f", {self.dtype}{list(self.shape)}"
         far = "" if np.isnan(self.largest) else f"; off by up to {self.largest:.4g}"
         far += "" if np.isnan(self.ulps) or not far else f" ({self.ulps:.4g} ulp)"
+        differ = "differs" if self.count == 1 else "differ"
         return (
-            f"{where}: {self.count} of {self.of} elements differ{far}; "
+            f"{where}: {self.count} of {counted(self.of, 'element')} {differ}{far}; "
             f"at {list(self.index)} found {self.found}, expected {self.expected}"
         )
 
@@ -88,7 +90,7 @@ def compare(
     the number of runs after each round; another round is drawn while elements differ.
     """
     if len(found) != len(expected):
-        return Difference(0, (), f"{len(found)} results", f"{len(expected)}")
+        return Difference(0, (), counted(len(found), "result"), f"{len(expected)}")
     compared = [k for k in range(len(found)) if k not in skipped]
     mistyped = [k for k in compared if found[k].dtype != expected[k].dtype or found[k].shape != expected[k].shape]
     for number in mistyped:

@@ -6,6 +6,7 @@ import html
 from collections.abc import Sequence
 
 from shlo_disc.artifact import Artifact
+from shlo_disc.diagnostics import counted
 from shlo_disc.report.text import TOPICS, explain
 from shlo_disc.size_expr import SizeExpr
 
@@ -16,7 +17,7 @@ def program_html(artifact: Artifact) -> str:
     """HTML of a program: its arguments, its results, and every topic of `explain`, folded."""
     rows = [_row(one.name, one.dtype, one.shape) for one in artifact.arguments[:_SHOWN]]
     if len(artifact.arguments) > _SHOWN:
-        rows.append(f"<tr><td colspan=2>and {len(artifact.arguments) - _SHOWN} more arguments</td></tr>")
+        rows.append(f"<tr><td colspan=2>and {counted(len(artifact.arguments) - _SHOWN, 'more argument')}</td></tr>")
     rows += [_row(f"result {number}", one.dtype, one.shape) for number, one in enumerate(artifact.results)]
     told = [
         f"<details><summary>{topic}</summary><pre>{html.escape(explain(artifact, topic))}</pre></details>"

@@ -31,7 +31,7 @@ def giving(*results: Sequence[float]) -> Any:
 
 
 def test_another_number_is_seen() -> None:
-    with pytest.raises(UnsteadyError, match=r"arguments share memory, result 0, .* 1 of 2 elements differ"):
+    with pytest.raises(UnsteadyError, match=r"arguments share memory, result 0, .* 1 of 2 elements differs"):
         giving([9, 9], [1, 2], [1, 3])(INPUTS)
     with pytest.raises(UnsteadyError, match="whose arguments share memory"):
         giving([9, 9], [1, 0.0], [1, -0.0])(INPUTS)
