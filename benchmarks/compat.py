@@ -3,9 +3,9 @@
     python -m benchmarks.compat [optax equinox] [--sources DIR] [--modules PATTERN] [--keep DIR] [--json FILE]
 
 The sources of a release are cloned into `--keep`, unless `--sources` has a folder of each name. The Python that runs
-this needs what the libraries need (optax: chex; equinox: beartype, jaxtyping, pytest), not the libraries. Every module of tests
-runs in a process of its own. `--keep` also holds what was found: modules that were run before are not run again.
-Printed: how many tests pass with `jax.jit`, how many of these with `shlo_disc.jit`, and why the others do not.
+this needs what the libraries need (optax: chex; equinox: beartype, jaxtyping, pytest), not the libraries. Every module
+of tests runs in a process of its own. `--keep` also holds what was found: modules that were run before are not run
+again. Printed: how many tests pass with `jax.jit`, how many of these with `shlo_disc.jit`, and why the others do not.
 """
 
 from __future__ import annotations
