@@ -31,7 +31,7 @@ def tokens_as_values(module: ir.Module, entry: ir.Function, may_order: Callable[
     if not any(_is_token(value) for function in module.functions.values() for value in function.values()):
         return module
     contents = [
-        _Function(one, may_order, is_entry=one is entry).replaced() if isinstance(one, ir.Function) else one
+        _FunctionTokens(one, may_order, is_entry=one is entry).replaced() if isinstance(one, ir.Function) else one
         for one in module.contents
     ]
     return replace(module, contents=tuple(contents))
@@ -41,7 +41,7 @@ def _is_token(value: ir.Value) -> bool:
     return isinstance(value.type, ir.TokenType)
 
 
-class _Function:
+class _FunctionTokens:
     """Replaces the tokens of one function."""
 
     def __init__(self, function: ir.Function, may_order: Callable[[str], bool], *, is_entry: bool) -> None:
