@@ -18,9 +18,7 @@ EXAMPLES = {
     "numpyro_hmc": "numpyro",
     "optax_training": "optax",
 }
-
-
-LONG = ("graph_network", "molecular_dynamics")
+LONG = ("equinox_modules", "graph_network", "linen", "molecular_dynamics", "nnx", "optax_training")
 NAMES = [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in EXAMPLES]
 
 
