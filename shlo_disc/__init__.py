@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `_HOMES` says th
     from shlo_disc.options import CompileOptions
     from shlo_disc.parse.parser import parse_module as parse
     from shlo_disc.profiling.profile import Profile
+    from shlo_disc.ragged_analysis import RaggedAnalysis, RaggedReport, analyse_ragged
     from shlo_disc.rewriting import Build, remove_unused, rewrite
     from shlo_disc.schedules.tables import Schedules
     from shlo_disc.tuning import tune
@@ -53,6 +54,8 @@ __all__ = [
     "Op",
     "ParseError",
     "Profile",
+    "RaggedAnalysis",
+    "RaggedReport",
     "RuntimeShapeError",
     "Schedules",
     "ShapeError",
@@ -62,6 +65,7 @@ __all__ = [
     "Value",
     "VerifyError",
     "advise",
+    "analyse_ragged",
     "compile",
     "jit",
     "load",
@@ -89,6 +93,8 @@ _HOMES = {
     "Op": ("shlo_disc.ir.core", "Op"),
     "ParseError": ("shlo_disc.diagnostics", "ParseError"),
     "Profile": ("shlo_disc.profiling.profile", "Profile"),
+    "RaggedAnalysis": ("shlo_disc.ragged_analysis", "RaggedAnalysis"),
+    "RaggedReport": ("shlo_disc.ragged_analysis", "RaggedReport"),
     "RuntimeShapeError": ("shlo_disc.diagnostics", "RuntimeShapeError"),
     "Schedules": ("shlo_disc.schedules.tables", "Schedules"),
     "ShapeError": ("shlo_disc.diagnostics", "ShapeError"),
@@ -98,6 +104,7 @@ _HOMES = {
     "Value": ("shlo_disc.ir.core", "Value"),
     "VerifyError": ("shlo_disc.diagnostics", "VerifyError"),
     "advise": ("shlo_disc.advisor.advice", "advise"),
+    "analyse_ragged": ("shlo_disc.ragged_analysis", "analyse_ragged"),
     "compile": ("shlo_disc.front_door", "compile"),
     "jit": ("shlo_disc.jit.function", "jit"),
     "load": ("shlo_disc.loading", "load"),

@@ -305,19 +305,20 @@ BITCAST_CONVERT = OpDef(
     reference=plain(_bitcast_reference),
     traits=EXACT,
 )
+COMPARE = OpDef(
+    name="compare",
+    attrs=CompareAttrs,
+    template=Template.ELEMENT,
+    element=_compare,
+    reference=plain(_compare_reference),
+    traits=EXACT,
+)
 OPS = (
     *map(_unary, UnaryFn),
     *map(_binary, BinaryFn),
     SELECT,
     CLAMP,
-    OpDef(
-        name="compare",
-        attrs=CompareAttrs,
-        template=Template.ELEMENT,
-        element=_compare,
-        reference=plain(_compare_reference),
-        traits=EXACT,
-    ),
+    COMPARE,
     CONVERT,
     BITCAST_CONVERT,
     OpDef(

@@ -28,6 +28,7 @@ from tests.targets import plain_c
 TYPED = {  # pages with prompts, and how many examples each has at least
     "docs/tutorial.md": 15,
     "docs/explanation/facts.md": 20,
+    "docs/explanation/ragged.md": 6,
     "docs/how-to/custom_calls.md": 10,
     "docs/reference/other_dialects.md": 4,
 }

@@ -16,7 +16,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Read, verify and change programs": (
         "parse", "verify", "rewrite", "remove_unused", "Module", "Op", "Value", "Build",
     ),
-    "Measure and advise": ("Profile", "advise"),
+    "Measure and advise": ("Profile", "advise", "analyse_ragged", "RaggedAnalysis", "RaggedReport"),
     "Extend and tune": ("register_custom_call", "tune", "Schedules"),
 }  # fmt: skip
 _NO_CONSTRUCTOR = "   :exclude-members: __init__, __new__\n"
