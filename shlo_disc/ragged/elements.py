@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from shlo_disc.dynamic_ops import elementwise
+from shlo_disc.dynamic_ops.elementwise import names_of
 from shlo_disc.dynamic_ops.opdef import Arrays
 from shlo_disc.dynamic_ops.program import Op
 from shlo_disc.dynamic_ops.registry import definition
@@ -18,7 +19,7 @@ from shlo_disc.ir.dtypes import DType, numpy_dtype
 from shlo_disc.ragged.forms import LinearForm, size_form
 from shlo_disc.ragged.notes import Notes
 from shlo_disc.ragged.states import (
-    FREE,
+    LARGEST_MASK,
     AtLeastZero,
     Both,
     Condition,
@@ -32,14 +33,18 @@ from shlo_disc.ragged.states import (
     Sign,
     State,
     cause_of,
+    dependent,
+    is_large,
     is_number,
     joined,
     resolved,
 )
 
-# A finite number counts as a mask before a softmax if it is at most this: -1e4, rounded to bf16, is among them.
-LARGEST_MASK = -9000.0
-
+# Functions whose values are small, or 0, where their operands are as large as a mask.
+_BOUNDED = names_of(
+    *(UnaryFn.EXPONENTIAL, UnaryFn.EXPONENTIAL_MINUS_ONE, UnaryFn.LOGISTIC, UnaryFn.TANH, UnaryFn.SINE),
+    *(UnaryFn.COSINE, UnaryFn.ERF, UnaryFn.ERFC, UnaryFn.SIGN),
+)
 _Rule: TypeAlias = Callable[[Op[Any], Sequence[State], Sign, Notes], State | None]
 
 
@@ -56,10 +61,9 @@ def element_state(op: Op[Any], states: Sequence[State], sign: Sign, notes: Notes
 
 def mixed(op: Op[Any], states: Sequence[State], notes: Notes) -> State:
     """The state of a function of which nothing is known: it depends on the padding if an operand does."""
-    for state in states:
-        if (cause := cause_of(state)) is not None:
-            return Padding(notes.cause(op, cause))
-    return FREE
+    large = op.name not in _BOUNDED and op.results[0].dtype.is_float and any(map(is_large, states))
+    cause = next((cause for state in states if (cause := cause_of(state)) is not None), None)
+    return dependent(None if cause is None else notes.cause(op, cause), large=large)
 
 
 def product_state(op: Op[Any], states: Sequence[State], notes: Notes) -> State:
@@ -70,8 +74,14 @@ def product_state(op: Op[Any], states: Sequence[State], notes: Notes) -> State:
         if is_number(one, 1):
             return other
         if isinstance(one, Known) and isinstance(other, Low) and _is_positive(one.value):
-            return Low(other.least * float(one.value.real), other.cause)
+            return _scaled(op, other, float(one.value.real), notes)
     return mixed(op, states, notes)
+
+
+def _scaled(op: Op[Any], state: Low, factor: float, notes: Notes) -> State:
+    """A mask times a positive number, if it remains one."""
+    least = state.least * factor
+    return Low(least, state.cause) if least <= LARGEST_MASK else mixed(op, [state], notes)
 
 
 def _is_positive(value: Number) -> bool:
@@ -202,7 +212,7 @@ def _least(state: State) -> float | None:
 def _masked(op: Op[Any], mask: State, other: State, notes: Notes) -> State | None:
     """The sum of a mask and of an element that is small beside it."""
     least = _least(mask)
-    if least is None or not op.results[0].dtype.is_float:
+    if least is None or not op.results[0].dtype.is_float or (_least(other) is None and is_large(other)):
         return None
     if least == -np.inf:
         return mask
@@ -225,7 +235,7 @@ def _subtract(op: Op[Any], states: Sequence[State], _sign: Sign, notes: Notes) -
         return a
     if (found := _linear(op, states, (1, -1))) is not None:
         return found
-    if isinstance(b, Known) and isinstance(b.value, float):
+    if isinstance(b, Known) and isinstance(b.value, float) and is_large(b):
         return _masked(op, Known(-b.value), a, notes)
     return None if _least(b) is not None else _masked(op, a, b, notes)
 
@@ -243,12 +253,12 @@ def _multiply(op: Op[Any], states: Sequence[State], _sign: Sign, notes: Notes) -
     return product_state(op, states, notes)
 
 
-def _divide(_op: Op[Any], states: Sequence[State], _sign: Sign, _notes: Notes) -> State | None:
+def _divide(op: Op[Any], states: Sequence[State], _sign: Sign, notes: Notes) -> State | None:
     a, b = states
     if is_number(a, 0) or is_number(b, 1):
         return a
     if isinstance(a, Low) and isinstance(b, Known) and _is_positive(b.value):
-        return Low(a.least / float(b.value.real), a.cause)
+        return _scaled(op, a, 1 / float(b.value.real), notes)
     return None
 
 
@@ -257,7 +267,7 @@ def _exponential(limit: Number) -> _Rule:
 
     def rule(op: Op[Any], states: Sequence[State], _sign: Sign, notes: Notes) -> State | None:
         (state,) = states
-        if not isinstance(state, Low) or not notes.has_elements:  # exp(0) is 1 in a row of masked elements alone
+        if not isinstance(state, Low):
             return None
         notes.assume_small(op, state.least)
         return Known(limit)
@@ -337,7 +347,7 @@ def _select(op: Op[Any], states: Sequence[State], _sign: Sign, notes: Notes) -> 
 def _carried(op: Op[Any], state: State, notes: Notes) -> State:
     """The state of elements that an op passes on, with the op in the chain of causes."""
     cause = cause_of(state)
-    return state if cause is None or not isinstance(state, Padding) else Padding(notes.cause(op, cause))
+    return Padding(notes.cause(op, cause), is_large(state)) if cause is not None else state
 
 
 def _clamp(op: Op[Any], states: Sequence[State], sign: Sign, notes: Notes) -> State | None:

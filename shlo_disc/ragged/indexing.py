@@ -12,7 +12,7 @@ from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.ragged.elements import linear, mixed
 from shlo_disc.ragged.forms import LinearForm, Position, form_of, size_form
 from shlo_disc.ragged.reductions import fold_of
-from shlo_disc.ragged.states import FREE, Known, Padding, Sign, State, cause_of, is_number, joined
+from shlo_disc.ragged.states import Known, Sign, State, cause_of, dependent, is_large, is_number, joined
 from shlo_disc.ragged.steps import AnalysisContext, OpAnalysis, SpaceReading, anywhere, marked, passed, positions
 from shlo_disc.ragged.values import (
     RegionValue,
@@ -84,7 +84,7 @@ def _component(indices: RegionValue, places: Sequence[LinearForm | None], vector
 
 
 def _form(part: RegionValue) -> LinearForm | None:
-    return None if part.conditions else linear(part.states[frozenset()])
+    return None if part.conditions else linear(part.inside)
 
 
 def _follow(places: list[LinearForm | None], value: RegionValue, dim: int, first: int) -> None:
@@ -126,7 +126,7 @@ def scatter(op: Op[ScatterAttrs], values: Sequence[RegionValue], context: Analys
         present, change = states
         if adds and is_number(change, 0):
             return passed(op, present, context)
-        return passed(op, joined(present, change if isinstance(change, Padding) else FREE), context)
+        return passed(op, joined(present, dependent(cause_of(change), large=is_large(change))), context)
 
     found = combined(x.dims, [own, arrived], element, context.space(x.factors))
     for before in (own, reads[0]):

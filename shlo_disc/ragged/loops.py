@@ -9,7 +9,18 @@ from shlo_disc.dynamic_ops.program import Body, Op, Tensor
 from shlo_disc.expr.dim import Dim
 from shlo_disc.ragged.elements import is_exact, linear
 from shlo_disc.ragged.forms import Atom, Iteration, LinearForm, form_of, size_form
-from shlo_disc.ragged.states import FREE, AtLeastZero, Conditional, Known, Linear, Padding, State, cause_of, resolved
+from shlo_disc.ragged.states import (
+    AtLeastZero,
+    Conditional,
+    Known,
+    Linear,
+    Padding,
+    State,
+    cause_of,
+    dependent,
+    is_large,
+    resolved,
+)
 from shlo_disc.ragged.steps import AnalysisContext, OpAnalysis, SpaceReading, anywhere
 from shlo_disc.ragged.values import RegionValue, depends, joined_values, renamed, simplified, uniform, whole_state
 
@@ -47,7 +58,7 @@ def while_(op: Op[Any], values: Sequence[RegionValue], context: AnalysisContext,
 
 def _guessed(tensor: Tensor, value: RegionValue, iteration: Iteration) -> RegionValue:
     """A value at the start of an iteration: if it is a number, 1 more in each."""
-    form = None if value.conditions else linear(value.states[frozenset()])
+    form = None if value.conditions else linear(value.inside)
     if form is None or tensor.shape or not tensor.dtype.is_integer or not is_exact(tensor.dtype):
         return value
     return uniform((), Linear(form + form_of(iteration)))
@@ -80,7 +91,7 @@ def _next(
         return LinearForm() if atom == iteration else form_of(atom)
 
     after = renamed(end, earlier)
-    state = head.states[frozenset()]
+    state = head.inside
     if isinstance(state, Linear) and not head.conditions:
         found = after.states.get(frozenset())
         if not after.conditions and found is not None and linear(found) == state.form:
@@ -96,7 +107,7 @@ def _next(
 def _step(state: Linear, found: State | None, start: RegionValue) -> Callable[[Iteration], LinearForm] | None:
     """A guess of another step: what one iteration adds to a number, if that is -1 and not 1."""
     form = None if found is None else linear(found)
-    first = linear(start.states[frozenset()])
+    first = linear(start.inside)
     if form is None or first is None:
         return None
     added = (form - state.form).plus(1)
@@ -107,7 +118,7 @@ def _step(state: Linear, found: State | None, start: RegionValue) -> Callable[[I
 
 def _forgotten(value: RegionValue) -> State:
     state = whole_state(value)
-    return state if isinstance(state, Padding) else FREE
+    return dependent(cause_of(state), large=is_large(state))
 
 
 def _same(a: RegionValue, b: RegionValue) -> bool:
@@ -133,7 +144,7 @@ def _after(head: RegionValue, iteration: Iteration, count: Dim | None) -> Region
 
 def case(op: Op[Any], values: Sequence[RegionValue], context: AnalysisContext, run: Run) -> OpAnalysis:
     """Branches: the result is that of any of them, or of the one that is known to be chosen."""
-    chosen, last = values[0].states[frozenset()], len(op.bodies) - 1
+    chosen, last = values[0].inside, len(op.bodies) - 1
     results = [run(body, (), context) for body in op.bodies]
     if isinstance(chosen, Known) and not values[0].conditions:
         number = int(chosen.value.real)

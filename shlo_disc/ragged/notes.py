@@ -20,9 +20,8 @@ class MaskAssumption:
 
 @dataclass(slots=True)
 class Notes:
-    """Notes of one analysis. `has_elements`: each row has at least one element, as its length is not 0."""
+    """Notes of one analysis."""
 
-    has_elements: bool
     assumptions: dict[Op[Any], MaskAssumption] = field(default_factory=dict[Op[Any], MaskAssumption])
     _causes: dict[tuple[Op[Any], Cause, bool, str], Cause] = field(
         default_factory=dict[tuple[Op[Any], Cause, bool, str], Cause]

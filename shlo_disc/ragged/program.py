@@ -10,7 +10,7 @@ from shlo_disc.ragged.forms import Length, LinearForm, Position, Region, Signs, 
 from shlo_disc.ragged.notes import MaskAssumption, Notes
 from shlo_disc.ragged.states import FREE, Cause, Known, Linear, Padding, State, cause_of
 from shlo_disc.ragged.steps import AnalysisContext
-from shlo_disc.ragged.values import RegionValue, depends, plain_dims, uniform
+from shlo_disc.ragged.values import RegionValue, plain_dims, uniform, whole_state
 from shlo_disc.ragged.walk import run
 from shlo_disc.records import record
 
@@ -75,12 +75,14 @@ def analyse_program(program: Program, sizes: Sequence[RaggedSize]) -> ProgramAna
 
 def _analysed(program: Program, sizes: Sequence[RaggedSize], least: int) -> ProgramAnalysis:
     most = {each.argument: each.size for each in sizes}
-    context = AnalysisContext(Signs(program.facts, least, most, {}), Notes(has_elements=least > 0))
+    context = AnalysisContext(Signs(program.facts, least, most, {}), Notes())
     for tensor in program.constants:
         context.values[tensor] = uniform(plain_dims(tensor.shape), FREE)
     results = run(program.body, list(_arguments(program, sizes)), context)
-    late = [results[each.result] for each in program.late]
-    shape = next((cause_of(state) for value in late if depends(value) for state in value.states.values()), None)
+    arguments = program.body.arguments
+    decisive = [results[each.result] for each in program.late]
+    decisive += [context.of(arguments[each.argument]) for each in program.unbacked_dims]
+    shape = next((cause for value in decisive if (cause := cause_of(whole_state(value))) is not None), None)
     count = len(program.returned)
     verdicts = tuple([ResultVerdict(shape or _cause(value, sizes, context)) for value in results[:count]])
     return ProgramAnalysis(program, tuple(sizes), context, verdicts, least)

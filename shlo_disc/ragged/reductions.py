@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from functools import reduce as merge
 from typing import Any
 
-import numpy as np
-
 from shlo_disc.dynamic_ops.contract import ConvAttrs, DotAttrs, free_dims
 from shlo_disc.dynamic_ops.indexing import ONE
 from shlo_disc.dynamic_ops.program import Body, Op
@@ -17,10 +15,22 @@ from shlo_disc.expr.scalar import neutral
 from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.ir.dtypes import DType
 from shlo_disc.ragged.elements import product_state
-from shlo_disc.ragged.forms import LinearForm, Position, Region, Signs, form_of, regions_of
-from shlo_disc.ragged.states import FREE, Known, Low, Padding, Sign, State, cause_of, is_number, joined
+from shlo_disc.ragged.forms import Atom, LinearForm, Position, Region, Signs, form_of, known_in, regions_of
+from shlo_disc.ragged.states import (
+    LARGEST_MASK,
+    Known,
+    Low,
+    Padding,
+    Sign,
+    State,
+    cause_of,
+    dependent,
+    is_large,
+    is_number,
+    joined,
+)
 from shlo_disc.ragged.steps import AnalysisContext, OpAnalysis, SpaceReading, anywhere, positions
-from shlo_disc.ragged.values import Factors, Places, RegionValue, combined, plain_dims, read_at, simplified
+from shlo_disc.ragged.values import Factors, Places, RegionValue, combined, completed, plain_dims, read_at, simplified
 from shlo_disc.records import record
 
 _FOLDS = {
@@ -50,18 +60,39 @@ class _Sum:
         """The sum of a value that is in terms of the space."""
         dying = [each for each in value.conditions if self._dies(each)]
         staying = [each for each in value.conditions if not self._dies(each)]
-        weaker = list(dict.fromkeys(bound for each in dying if (bound := self._bound(each, size)) is not None))
-        staying = list(dict.fromkeys([*staying, *weaker]))
+        weaker = [self._bound(each, size, greatest=greatest) for each in dying for greatest in (True, False)]
+        staying = list(dict.fromkeys([*staying, *(each for each in weaker if each is not None)]))
         states = dict[Region, State]()
         everything = regions_of(tuple(dict.fromkeys([*staying, *dying])), size)
         for region in regions_of(staying, size):
-            terms = [
-                value.states[own]
+            terms = {
+                each: value.states[own]
                 for each in everything
                 if each & frozenset(staying) == region and (own := each & frozenset(value.conditions)) in value.states
-            ]
-            states[region] = self._sum(terms or list(value.states.values()))
-        return simplified(RegionValue(dims, tuple(staying), states))
+            }
+            given = known_in(staying, region)
+            unmasked = any(
+                not is_large(state) and self._has_first(dying, part, given, size) for part, state in terms.items()
+            )
+            states[region] = self._sum(list(terms.values()) or list(value.states.values()), unmasked=unmasked)
+        return simplified(completed(RegionValue(dims, tuple(staying), states)))
+
+    def _has_first(
+        self, dying: Sequence[LinearForm], region: Region, given: Sequence[LinearForm], signs: Signs
+    ) -> bool:
+        """Whether a region has the first element of each sum, at position 0, in any case."""
+
+        def first(atom: Atom) -> LinearForm:
+            is_summed = isinstance(atom, Position) and atom.factor >= self.kept
+            return LinearForm() if is_summed else form_of(atom)
+
+        for condition in dying:
+            form = condition.replaced(first)
+            if form is None or not signs.never_negative(
+                form if condition in region else form.scaled(-1).plus(-1), given
+            ):
+                return False
+        return True
 
     def _dies(self, condition: LinearForm) -> bool:
         """Whether a condition depends on a position that is summed over."""
@@ -70,8 +101,11 @@ class _Sum:
             for atom in condition.atoms
         )
 
-    def _bound(self, condition: LinearForm, signs: Signs) -> LinearForm | None:
-        """The greatest value of a condition of a window: where it does not hold, it holds at no element of the sum."""
+    def _bound(self, condition: LinearForm, signs: Signs, *, greatest: bool) -> LinearForm | None:
+        """The greatest or least value of a condition in a window.
+
+        Where the greatest does not hold, the condition holds at no element of the sum; where the least does, at all.
+        """
         found, has_position = condition, False
         for atom, k in condition.terms:
             if not isinstance(atom, Position):
@@ -82,19 +116,24 @@ class _Sum:
                 has_position = True
                 continue
             found -= form_of(atom).scaled(k)
-            if k > 0:
+            if (k > 0) is greatest:
                 found = found.plus((signs.extents[atom] - 1) * k)
         rest = self.context.signs.facts.canonical(found.rest)
-        return LinearForm(found.terms, rest) if has_position else None
+        has_length = any(not isinstance(atom, Position) for atom in condition.atoms)
+        return LinearForm(found.terms, rest) if has_position and has_length else None
 
-    def _sum(self, terms: Sequence[State]) -> State:
-        kept = [state for state in terms if not self.is_neutral(state)]
+    def _sum(self, terms: Sequence[State], *, unmasked: bool) -> State:
+        """The state of a sum of elements in these states. `unmasked`: there is one that is not masked."""
+        masks = [state for state in terms if unmasked and self._is_mask(state)]
+        kept = [state for state in terms if state not in masks and not self.is_neutral(state)]
+        for state in masks:
+            if isinstance(state, Low):
+                self.context.notes.assume_small(self.op, state.least)
         if not kept or (self._is_idempotent and len({repr(state) for state in terms}) == 1):
             return merge(joined, terms)
-        for state in kept:
-            if (cause := cause_of(state)) is not None:
-                return Padding(self.context.notes.cause(self.op, cause))
-        return FREE
+        cause = next((cause for state in kept if (cause := cause_of(state)) is not None), None)
+        large = self.dtype.is_float and any(map(is_large, kept))
+        return dependent(None if cause is None else self.context.notes.cause(self.op, cause), large=large)
 
     @property
     def _is_idempotent(self) -> bool:
@@ -102,32 +141,22 @@ class _Sum:
 
     def is_neutral(self, state: State) -> bool:
         """Whether elements in a state leave the sum as it is."""
-        if self.fn is None:
+        return self.fn is not None and is_number(state, neutral(self.fn, self.dtype))
+
+    def _is_mask(self, state: State) -> bool:
+        """Whether elements are masked in a maximum of which one element is not."""
+        if self.fn is not BinaryFn.MAXIMUM or not self.dtype.is_float:
             return False
-        if self.fn is BinaryFn.MAXIMUM and self.dtype.is_float and self.context.notes.has_elements:
-            if isinstance(state, Low):
-                self.context.notes.assume_small(self.op, state.least)
-                return True
-            if isinstance(state, Known) and state.value.real <= _lowest(self.dtype):
-                return True
-        return is_number(state, neutral(self.fn, self.dtype))
-
-
-def _lowest(dtype: DType) -> float:
-    """The least finite number of a type; -inf for types that NumPy does not describe."""
-    known = {DType.F64: np.float64, DType.F32: np.float32, DType.F16: np.float16}
-    if dtype in known:
-        return float(np.finfo(known[dtype]).min)
-    return -3.3895313892515355e38 if dtype is DType.BF16 else -float("inf")
+        return isinstance(state, Low) or (isinstance(state, Known) and state.value.real <= LARGEST_MASK)
 
 
 def _summed(sum_: _Sum, product: RegionValue, dims: tuple[Factors, ...], space: Sequence[Dim]) -> RegionValue:
     """The sum, with the op as the one that leaks where elements beyond lengths reach those within."""
     context, inside = sum_.context, frozenset[LinearForm]()
     found = sum_.of(product, dims, context.space(space))
-    state = found.states[inside]
+    state = found.inside
     if isinstance(state, Padding) and not isinstance(product.states.get(inside), Padding):
-        leak = Padding(context.notes.cause(sum_.op, state.cause.before or state.cause, leaks=True))
+        leak = Padding(context.notes.cause(sum_.op, state.cause.before or state.cause, leaks=True), state.large)
         return RegionValue(found.dims, found.conditions, {**found.states, inside: leak})
     return found
 
@@ -194,12 +223,12 @@ def reduce(op: Op[ReduceAttrs], values: Sequence[RegionValue], context: Analysis
     fn = fold_of(op.bodies[0]) if count == 1 else None
     kept_dims = tuple([dims[k] for k in order[: len(order) - len(reduced)]])
     kept = sum(map(len, kept_dims))
-    starts = [value.states[frozenset()] for value in values[count:]]
+    starts = [value.inside for value in values[count:]]
 
     def together(states: Sequence[State], _sign: Sign) -> State:
         if len(states) == 1:
             return states[0]
-        return next((state for state in states if cause_of(state) is not None), FREE)
+        return merge(joined, states)
 
     points = combined(plain_dims(()), reads, together, context.space(space))
     sum_ = _Sum(op, fn, op.results[0].dtype, kept, context)
@@ -222,9 +251,10 @@ def _with_starts(sum_: _Sum, value: RegionValue, starts: Sequence[State]) -> Reg
     if all(sum_.is_neutral(state) for state in starts):
         return value
     states = {
-        region: Padding(cause)
-        if (cause := next((c for x in (state, *starts) if (c := cause_of(x)) is not None), None)) is not None
-        else FREE
+        region: dependent(
+            next((cause for x in (state, *starts) if (cause := cause_of(x)) is not None), None),
+            large=any(map(is_large, (state, *starts))),
+        )
         for region, state in value.states.items()
     }
     return simplified(RegionValue(value.dims, value.conditions, states))
@@ -262,7 +292,7 @@ def reduce_window(op: Op[ReduceWindowAttrs], values: Sequence[RegionValue], cont
     space = (*(factor for dim in dims for factor in dim), *windows)
     sum_ = _Sum(op, fold_of(op.bodies[0]), op.results[0].dtype, kept, context)
     found = _summed(sum_, read_at(x, places), tuple(dims), space)
-    found = _with_starts(sum_, found, [values[1].states[frozenset()]])
+    found = _with_starts(sum_, found, [values[1].inside])
     return OpAnalysis(op, (found,), SpaceReading(space, kept, (places, ())))
 
 

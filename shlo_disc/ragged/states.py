@@ -61,7 +61,7 @@ class Known:
         return isinstance(other, Known) and (self.value == other.value or repr(self.value) == repr(other.value))
 
     def __hash__(self) -> int:
-        return hash(repr(self.value))
+        return hash(self.value) if self.value == self.value else 0
 
 
 @record
@@ -82,7 +82,9 @@ class Conditional:
 
 @record
 class Free:
-    """Independent of the padding."""
+    """Independent of the padding. `large`: perhaps as large as a finite mask, as such a mask is among the elements."""
+
+    large: bool = False
 
 
 @record(eq=False)
@@ -104,19 +106,22 @@ class Low:
 
 @record(eq=False)
 class Padding:
-    """May depend on the padding."""
+    """May depend on the padding. `large`: as for `Free`."""
 
     cause: Cause
+    large: bool = False
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Padding)
+        return isinstance(other, Padding) and self.large == other.large
 
     def __hash__(self) -> int:
-        return 1
+        return hash(self.large)
 
 
 State: TypeAlias = Known | Linear | Conditional | Free | Low | Padding
 FREE = Free()
+# A finite number counts as a mask before a softmax if it is at most this: -1e4, rounded to bf16, is among them.
+LARGEST_MASK = -9000.0
 
 
 def cause_of(state: State) -> Cause | None:
@@ -133,8 +138,27 @@ def joined(a: State, b: State) -> State:
     """The state of elements of which each is in one of two states."""
     if a == b:
         return a
-    cause = cause_of(a) or cause_of(b)
-    return FREE if cause is None else Padding(cause)
+    return dependent(cause_of(a) or cause_of(b), large=is_large(a) or is_large(b))
+
+
+def dependent(cause: Cause | None, *, large: bool) -> State:
+    """The state of elements that depend on the padding if there is a cause."""
+    return Free(large) if cause is None else Padding(cause, large)
+
+
+def is_large(state: State) -> bool:
+    """Whether elements may be as large as a finite mask, because one was selected, added or subtracted."""
+    match state:
+        case Known(value):
+            return isinstance(value, float) and abs(value) >= -LARGEST_MASK
+        case Conditional(_, then, other):
+            return is_large(Known(then)) or is_large(Known(other))
+        case Free(large) | Padding(_, large):
+            return large
+        case Low():
+            return True
+        case Linear():
+            return False
 
 
 def holds(condition: Condition, sign: Sign) -> bool | None:

@@ -10,7 +10,7 @@ from shlo_disc.dynamic_ops.program import Op, Tensor
 from shlo_disc.expr.dim import Dim
 from shlo_disc.ragged.forms import LinearForm, Position, Signs, form_of
 from shlo_disc.ragged.notes import Notes
-from shlo_disc.ragged.states import FREE, Padding, State, cause_of
+from shlo_disc.ragged.states import Padding, State, cause_of, dependent, is_large
 from shlo_disc.ragged.values import Factors, Places, RegionValue, plain_dims, uniform
 from shlo_disc.records import record
 
@@ -76,11 +76,10 @@ def positions(numbers: Sequence[int]) -> list[LinearForm | None]:
 
 def anywhere(op: Op[Any], values: Sequence[RegionValue], context: AnalysisContext) -> OpAnalysis:
     """An op of which nothing is known: each element of its results may depend on every element of its operands."""
-    found: State = FREE
-    for value in values:
-        for state in value.states.values():
-            if (cause := cause_of(state)) is not None:
-                found = Padding(context.notes.cause(op, cause, leaks=True))
+    states = [state for value in values for state in value.states.values()]
+    cause = next((cause for state in states if (cause := cause_of(state)) is not None), None)
+    leak = None if cause is None else context.notes.cause(op, cause, leaks=True)
+    found = dependent(leak, large=any(map(is_large, states)))
     results = tuple([uniform(plain_dims(x.shape), found) for x in op.results])
     space = results[0].factors if results else ()
     return OpAnalysis(op, results, SpaceReading(space, len(space), (None,) * len(values)))
@@ -88,7 +87,7 @@ def anywhere(op: Op[Any], values: Sequence[RegionValue], context: AnalysisContex
 
 def passed(op: Op[Any], state: State, context: AnalysisContext) -> State:
     """The state of elements that an op passes on, with the op in the chain of causes."""
-    return Padding(context.notes.cause(op, state.cause)) if isinstance(state, Padding) else state
+    return Padding(context.notes.cause(op, state.cause), state.large) if isinstance(state, Padding) else state
 
 
 def marked(op: Op[Any], found: RegionValue, read: RegionValue, context: AnalysisContext) -> RegionValue:
@@ -97,5 +96,5 @@ def marked(op: Op[Any], found: RegionValue, read: RegionValue, context: Analysis
     state = found.states.get(inside)
     if not isinstance(state, Padding) or isinstance(read.states.get(inside), Padding):
         return found
-    leak = Padding(context.notes.cause(op, state.cause, leaks=True))
+    leak = Padding(context.notes.cause(op, state.cause, leaks=True), state.large)
     return RegionValue(found.dims, found.conditions, {**found.states, inside: leak})

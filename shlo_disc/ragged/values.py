@@ -45,6 +45,11 @@ class RegionValue:
         return range(start, start + len(self.dims[dim]))
 
     @property
+    def inside(self) -> State:
+        """The state where no condition holds."""
+        return self.states[frozenset()]
+
+    @property
     def extents(self) -> Mapping[Atom, Dim]:
         """The extents of the positions."""
         return {Position(k): size for k, size in enumerate(self.factors)}
@@ -87,6 +92,13 @@ def without(value: RegionValue, dropped: Iterable[LinearForm]) -> RegionValue:
         kept = region - gone
         states[kept] = joined(states[kept], state) if kept in states else state
     return RegionValue(value.dims, tuple([each for each in value.conditions if each not in gone]), states)
+
+
+def completed(value: RegionValue) -> RegionValue:
+    """The value with a state where no condition holds, also if there are no such elements."""
+    if frozenset[LinearForm]() in value.states:
+        return value
+    return RegionValue(value.dims, value.conditions, {frozenset(): whole_state(value), **value.states})
 
 
 def simplified(value: RegionValue) -> RegionValue:
@@ -140,7 +152,8 @@ def renamed(value: RegionValue, place: Callable[[Atom], LinearForm | None]) -> R
         there = frozenset(forms[each] for each in region if _is_open(forms[each]))
         found = moved(state, place)
         states[there] = joined(states[there], found) if there in states else found
-    return RegionValue(value.dims, tuple(dict.fromkeys(form for form in forms.values() if _is_open(form))), states)
+    conditions = tuple(dict.fromkeys(form for form in forms.values() if _is_open(form)))
+    return completed(RegionValue(value.dims, conditions, states))
 
 
 def _is_open(form: LinearForm) -> bool:
@@ -184,7 +197,7 @@ def combined(
     for region in regions_of(conditions, signs):
         found = [_state(value, region & kind) for value, kind in zip(operands, kinds, strict=True)]
         states[region] = combine(found, sign_in(conditions, region, signs))
-    return simplified(RegionValue(dims, conditions, states))
+    return simplified(completed(RegionValue(dims, conditions, states)))
 
 
 def _state(value: RegionValue, region: Region) -> State:
@@ -205,9 +218,8 @@ def common_dims(values: Sequence[RegionValue]) -> tuple[tuple[Factors, ...], lis
 
     A dim that is one factor without conditions in one value may be several factors in another.
     """
-    dims = tuple(
-        [max((value.dims[k] for value in values), key=len) for k in range(max(len(value.dims) for value in values))]
-    )
+    rank = max(len(value.dims) for value in values)  # an operand of rank 0 has no dims of its own
+    dims = tuple([max((value.dims[k] for value in values if value.dims), key=len) for k in range(rank)])
     return dims, [read_at(value, _aligned(value, dims)) for value in values]
 
 

@@ -9,7 +9,7 @@ from shlo_disc.dynamic_ops import composed, contract, control, create, elementwi
 from shlo_disc.dynamic_ops.program import Body, Op
 from shlo_disc.ragged import indexing, loops, moves, reductions
 from shlo_disc.ragged.elements import element_state
-from shlo_disc.ragged.forms import Length, LinearForm, Position, form_of
+from shlo_disc.ragged.forms import Atom, Iteration, Length, LinearForm, Position, form_of
 from shlo_disc.ragged.states import Conditional, Known, Sign, State, tests
 from shlo_disc.ragged.steps import AnalysisContext, OpAnalysis, SpaceReading, Transfer, anywhere, positions
 from shlo_disc.ragged.values import RegionValue, combined, common_dims
@@ -36,7 +36,7 @@ def elementwise_step(op: Op[Any], values: Sequence[RegionValue], context: Analys
 
 
 def _masks(values: Sequence[RegionValue]) -> list[LinearForm]:
-    """Conditions of masks among the operands that other operands do not have: `position - length >= 0`.
+    """Conditions of masks among the operands that others may not have, such as `position - length >= 0`.
 
     A choice of two numbers needs no condition while all operands are numbers, or choices.
     """
@@ -46,10 +46,22 @@ def _masks(values: Sequence[RegionValue]) -> list[LinearForm]:
     forms = [form for state in states if isinstance(state, Conditional) for form in tests(state.condition)]
     found = list[LinearForm]()
     for form in forms:
-        atoms = {type(atom): k for atom, k in form.terms}
-        if len(form.terms) == 2 and Length in atoms and sum(atoms.values()) == 0:
-            found.append(form if atoms[Length] < 0 else form.scaled(-1).plus(-1))
-    return found
+        if len(form.terms) == 2 and sum(k for _, k in form.terms) == 0:
+            last = max(form.terms, key=_order)
+            found.append(form if last[1] > 0 else form.scaled(-1).plus(-1))
+    return list(dict.fromkeys(found))
+
+
+def _order(term: tuple[Atom, int]) -> tuple[int, int]:
+    """Positions after lengths, so that conditions say that a position is beyond a length, or another position."""
+    atom, _ = term
+    match atom:
+        case Length(source):
+            return 0, source
+        case Iteration(loop):
+            return 1, loop
+        case Position(factor):
+            return 2, factor
 
 
 _TRANSFERS: Mapping[str, Transfer] = {

@@ -38,6 +38,24 @@ def attention_with_finite_mask(x, w, lengths):
     return attended(jnp.where(mask_of(x, lengths)[:, None], scores(x, w), jnp.finfo(x.dtype).min), x)
 
 
+@masked(X, W)
+def weighted_mean_by_finite_mask(x, w, lengths):
+    a = jnp.where(mask_of(x, lengths), (x @ w).sum(-1), -1e9)
+    return jnp.einsum("bk,bkd->bd", jax.nn.softmax(a, -1), x)
+
+
+@masked(X, W, proven=False)
+def weighted_mean_of_one_less(x, w, lengths):
+    a = jnp.where(mask_of(x, lengths - 1), (x @ w).sum(-1), -1e9)
+    return jnp.einsum("bk,bkd->bd", jax.nn.softmax(a, -1), x)
+
+
+@masked(X, W, proven=False)
+def weighted_by_distance_from_least(x, w, lengths):
+    a = jnp.where(mask_of(x, lengths), (x @ w).sum(-1), -1e9)
+    return jnp.einsum("bk,bkd->bd", jnp.exp(jnp.minimum(a - a.min(-1, keepdims=True), 1)), x)
+
+
 @masked(X, W, proven=False)
 def attention_without_mask(x, w, lengths):
     return attended(scores(x, w), x) + lengths[:, None, None]

@@ -13,7 +13,12 @@ import numpy as np
 import pytest
 
 import shlo_disc
-from tests.ragged.attention_programs import attention, attention_without_mask, loss_and_gradient
+from tests.ragged.attention_programs import (
+    attention,
+    attention_without_mask,
+    loss_and_gradient,
+    weighted_mean_by_finite_mask,
+)
 from tests.ragged.programs import mask_of, mean_by_select, mean_of_everything
 
 LENGTHS = Path(__file__).parents[3] / "shared" / "lengths" / "lengths.json"
@@ -60,7 +65,7 @@ def analysis() -> shlo_disc.RaggedAnalysis:
 
 class TestEncoder:
     def test_is_proven(self, analysis: shlo_disc.RaggedAnalysis) -> None:
-        assert (analysis.is_proven, analysis.least_length) == (True, 1), analysis.explain()
+        assert (analysis.is_proven, analysis.least_length) == (True, 0), analysis.explain()
         assert len(analysis.assumptions) == LAYERS
 
     @pytest.mark.skipif(not LENGTHS.exists(), reason="no lengths of data sets")
@@ -136,6 +141,13 @@ class TestExplain:
         (error,) = found.errors
         assert len(error.splitlines()) <= 14
         assert "  ..." in error.splitlines()
+
+    def test_least_length(self) -> None:
+        found = shlo_disc.analyse_ragged(
+            weighted_mean_by_finite_mask, {"s": "lengths"}, shapes="f32[b, s, 8], f32[8, 8], i32[b]"
+        )
+        assert (found.is_proven, found.least_length, len(found.assumptions)) == (True, 1, 1)
+        assert "holds for lengths of at least 1" in found.explain()
 
     def test_all_is_proven(self) -> None:
         found = shlo_disc.analyse_ragged(attention, {"s": "lengths"}, shapes="f32[b, s, 8], f32[8, 8], i32[b]")
