@@ -129,8 +129,9 @@ class _Sum:
         for state in masks:
             if isinstance(state, Low):
                 self.context.notes.assume_small(self.op, state.least)
-        if not kept or (self._is_idempotent and len({repr(state) for state in terms}) == 1):
-            return merge(joined, terms)
+        together = merge(joined, terms)
+        if not kept or (self._is_idempotent and isinstance(together, Known)):
+            return together
         cause = next((cause for state in kept if (cause := cause_of(state)) is not None), None)
         large = self.dtype.is_float and any(map(is_large, kept))
         return dependent(None if cause is None else self.context.notes.cause(self.op, cause), large=large)

@@ -220,10 +220,11 @@ def common_dims(values: Sequence[RegionValue]) -> tuple[tuple[Factors, ...], lis
     """
     rank = max(len(value.dims) for value in values)  # an operand of rank 0 has no dims of its own
     dims = tuple([max((value.dims[k] for value in values if value.dims), key=len) for k in range(rank)])
-    return dims, [read_at(value, _aligned(value, dims)) for value in values]
+    return dims, [read_at(value, aligned(value, dims)) for value in values]
 
 
-def _aligned(value: RegionValue, dims: tuple[Factors, ...]) -> list[LinearForm | None]:
+def aligned(value: RegionValue, dims: tuple[Factors, ...]) -> list[LinearForm | None]:
+    """The places of a value's factors in dims of one shape with it; () for a value of rank 0."""
     places, first = list[LinearForm | None](), 0
     for own, other in zip(value.dims, dims, strict=False):
         if own == other or len(own) == len(other) == 1:

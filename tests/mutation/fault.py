@@ -21,6 +21,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
         "tests/analysis/test_value_bounds.py",
     ),
     "facets": ("tests/dynamic_ops/test_facets.py", "tests/dynamic_ops/test_order_and_control.py"),
+    "ragged": ("tests/ragged",),
     "rows": (
         "tests/emit/test_emitter.py",
         "tests/kernels/test_known_scratch.py",

@@ -108,6 +108,13 @@ def place_of_largest(x, lengths):
     return jnp.argmax(jnp.where(mask_of(x, lengths)[..., None], x, -jnp.inf), 1)
 
 
+@masked(X, nan=True)
+def within_greatest_position(x, lengths):
+    last = jnp.broadcast_to(jnp.arange(x.shape[1])[None], x.shape[:2]).max(1)
+    m = jnp.arange(x.shape[1])[None] < jnp.minimum(last + 1, lengths)[:, None]
+    return jnp.where(mask_of(x, lengths)[..., None] & m[..., None], x, 0).sum(1)
+
+
 @masked(X, proven=False)
 def masked_along_features(x, lengths):
     m = jnp.arange(8)[None] < lengths[:, None]
@@ -207,6 +214,16 @@ def shifted_later(x, lengths):
 @masked(X, proven=False)
 def shifted_earlier(x, lengths):
     return jnp.pad(x, ((0, 0), (0, 1), (0, 0)))[:, 1:] + lengths[:, None, None]
+
+
+@masked(X, proven=False)
+def without_first(x, lengths):
+    return jax.lax.slice_in_dim(x, 1, x.shape[1], axis=1) + lengths[:, None, None]
+
+
+@masked(X, nan=True)
+def without_last(x, lengths):
+    return jax.lax.slice_in_dim(x, 0, x.shape[1] - 1, axis=1) + lengths[:, None, None]
 
 
 @masked(X, proven=False)

@@ -17,6 +17,8 @@ _QUICK = (
     "causal_attention",
     "masked_convolution_with_halo",
     "convolution_with_halo",
+    "without_first",
+    "weighted_mean_by_finite_mask",
     "recurrent_states",
     "last_state",
 )
