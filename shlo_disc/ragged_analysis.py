@@ -296,14 +296,31 @@ def _ragged_size(program: Program, names: Sequence[Sequence[str]], name: str, ar
     if len(shape) == 1 and parameter.tensor.dtype.is_integer:
         if shape[0] == size:
             raise ShloDiscError(f"found lengths along {name} itself, expected a length for each row, of another size")
-        return RaggedSize(name, size, shape[0], number)
+        return _of_rows(RaggedSize(name, size, shape[0], number), program, names)
     if len(shape) == 2 and size in shape and shape[0] != shape[1] and not parameter.tensor.dtype.is_complex:
         batch = shape[1] if shape[0] == size else shape[0]
-        return RaggedSize(name, size, batch, number, is_mask=True)
+        return _of_rows(RaggedSize(name, size, batch, number, is_mask=True), program, names)
     raise ShloDiscError(
         f"found the argument {one_line(names[number][0])} of type {_type(parameter)}, "
         f"expected the lengths, integers [rows], or a mask [rows, {name}]"
     )
+
+
+def _of_rows(found: RaggedSize, program: Program, names: Sequence[Sequence[str]]) -> RaggedSize:
+    """The ragged size, if in each argument that has it one dim counts rows at most."""
+    if found.batch.constant == 1:
+        raise ShloDiscError(
+            f"found one row in {one_line(names[found.argument][0])}, expected a size other than 1\n"
+            "  help: give the rows a name, as in 'f32[b, s], i32[b]'"
+        )
+    for parameter, known in zip(program.parameters, names, strict=True):
+        shape = parameter.tensor.shape
+        if found.size in shape and shape.count(found.batch) > 1:
+            raise ShloDiscError(
+                f"found the argument {one_line(known[0])} of type {_type(parameter)}, expected one dim of the size "
+                f"{found.batch} in an argument with the ragged size {found.name}"
+            )
+    return found
 
 
 def _type(parameter: Parameter) -> str:

@@ -9,10 +9,10 @@ from shlo_disc.dynamic_ops import composed, contract, control, create, elementwi
 from shlo_disc.dynamic_ops.program import Body, Op
 from shlo_disc.ragged import indexing, loops, moves, reductions
 from shlo_disc.ragged.elements import element_state
-from shlo_disc.ragged.forms import Atom, Iteration, Length, LinearForm, Position, form_of
+from shlo_disc.ragged.forms import Atom, Iteration, Length, LinearForm, Position
 from shlo_disc.ragged.states import Conditional, Known, Sign, State, tests
-from shlo_disc.ragged.steps import AnalysisContext, OpAnalysis, SpaceReading, Transfer, anywhere, positions
-from shlo_disc.ragged.values import RegionValue, combined, common_dims
+from shlo_disc.ragged.steps import AnalysisContext, OpAnalysis, SpaceReading, Transfer, anywhere
+from shlo_disc.ragged.values import RegionValue, aligned, combined, common_dims
 
 _ELEMENTWISE = frozenset(one.name for family in (elementwise, composed) for one in family.OPS)
 
@@ -26,12 +26,7 @@ def elementwise_step(op: Op[Any], values: Sequence[RegionValue], context: Analys
         return element_state(op, states, sign, context.notes)
 
     found = combined(dims, reads, element, context.space(space), _masks(reads))
-    places = tuple(
-        [
-            [form_of(Position(k)) for k in range(len(space))] if len(value.factors) == len(space) else positions(())
-            for value in values
-        ]
-    )
+    places = tuple([aligned(value, dims) for value in values])
     return OpAnalysis(op, (found,), SpaceReading(tuple(space), len(space), places))
 
 

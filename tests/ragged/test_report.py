@@ -180,6 +180,21 @@ class TestArguments:
         with pytest.raises(shlo_disc.ShloDiscError, match=message):
             shlo_disc.analyse_ragged(self.TEXT, ragged, constraints=["s0 == s2"])
 
+    @pytest.mark.parametrize(
+        ("types", "message"),
+        [
+            (("tensor<1x?xf32>", "tensor<1xi32>"), "found one row in n, expected a size other than 1"),
+            (
+                ("tensor<3x?x3xf32>", "tensor<3xi32>"),
+                r"type f32\[3, s0, 3\], expected one dim of the size 3",
+            ),
+        ],
+    )
+    def test_rows_that_are_not_clear(self, types: tuple[str, str], message: str) -> None:
+        text = "func.func @main(%x: {0}, %n: {1}) -> {0} {{ return %x : {0} }}".format(*types)
+        with pytest.raises(shlo_disc.ShloDiscError, match=message):
+            shlo_disc.analyse_ragged(text, {"s0": "n"})
+
     def test_an_argument_without_lengths(self) -> None:
         with pytest.raises(shlo_disc.ShloDiscError, match=r"argument x of type f32\[s0, 3, 4\], expected the lengths"):
             shlo_disc.analyse_ragged(
