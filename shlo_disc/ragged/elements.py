@@ -212,10 +212,12 @@ def _least(state: State) -> float | None:
 def _masked(op: Op[Any], mask: State, other: State, notes: Notes) -> State | None:
     """The sum of a mask and of an element that is small beside it."""
     least = _least(mask)
-    if least is None or not op.results[0].dtype.is_float or (_least(other) is None and is_large(other)):
+    if least is None or not op.results[0].dtype.is_float:
         return None
-    if least == -np.inf:
+    if least == -np.inf:  # where the other element is infinite, too, the sum is NaN for every padding
         return mask
+    if _least(other) is None and is_large(other):
+        return None
     cause = cause_of(mask) or cause_of(other)
     return Low(least, None if cause is None else notes.cause(op, cause))
 

@@ -38,6 +38,12 @@ def attention_with_finite_mask(x, w, lengths):
     return attended(jnp.where(mask_of(x, lengths)[:, None], scores(x, w), jnp.finfo(x.dtype).min), x)
 
 
+@masked(X, IDS, W)
+def attention_within_segments(x, ids, w, lengths):
+    a = jnp.where(ids[:, :, None] == ids[:, None], scores(x, w), -jnp.inf)
+    return attended(jnp.where(mask_of(x, lengths)[:, None], a, -jnp.inf), x)
+
+
 @masked(X, W)
 def weighted_mean_by_finite_mask(x, w, lengths):
     a = jnp.where(mask_of(x, lengths), (x @ w).sum(-1), -1e9)
