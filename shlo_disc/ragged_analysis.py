@@ -233,7 +233,8 @@ def analyse_ragged(
     (docs/explanation/ragged.md).
 
     Args:
-        program: as for `compile`.
+        program: a function of JAX, with `shapes`; a `jax.export.Exported`, what its `serialize` returns, StableHLO
+            text, MLIR bytecode, a path to any of these, or a `Module`.
         ragged: for each ragged size, by name, the argument that says its lengths, by name or flat number: integers
             [b], or a mask [b, s] whose rows are 1 (or true) up to the length, and 0 from there on.
         shapes: of a function's arguments, as for `compile`.
@@ -248,7 +249,7 @@ def analyse_ragged(
         UnsupportedOpError: an op that shlo_disc does not have.
         ShloDiscError: a name is unknown, or an argument is not one that can say lengths.
     """
-    if callable(program) and not hasattr(program, "mlir_module"):
+    if callable(program):
         program, constraints = export_function(program, shapes, constraints, HOST), ()
     watch = Stopwatch()
     text, file, signature = read_source(program, HOST)
