@@ -34,7 +34,7 @@ def check_rows(region: PlannedRegion, layout: Layout, facts: Facts, where: str) 
             is_local = position < len(step.kernel.tensors) and division.is_local(
                 position, elements(step.kernel.tensors[position].shape), rows, facts
             )
-            size = layout.buffers[slot].whole or layout.buffers[slot].size
+            size = facts.canonical(layout.buffers[slot].whole or layout.buffers[slot].size)
             if not is_local or sizes.setdefault(home, size) != size:
                 strays[home] = slot
         holding = {one.position for one in member.held}

@@ -309,6 +309,48 @@ def test_launches_without_elements_are_in_no_region(empty: tuple[slice, slice]) 
         np.testing.assert_array_equal(np.asarray(run(x)), x[empty])
 
 
+CUBES = """
+func.func @main(%x: tensor<?x?x?xf32>, %c: tensor<?xf32>, %n: tensor<1xi32>) -> (tensor<?x?x?xf32>, tensor<?x?xf32>) {
+  %b = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x?x?xf32>) -> tensor<i32>
+  %square = stablehlo.multiply %b, %b : tensor<i32>
+  %rows = stablehlo.reshape %square : (tensor<i32>) -> tensor<1xi32>
+  %shape = stablehlo.concatenate %rows, %n, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+  %flat = stablehlo.dynamic_reshape %x, %shape : (tensor<?x?x?xf32>, tensor<2xi32>) -> tensor<?x?xf32>
+  %m = stablehlo.get_dimension_size %flat, dim = 1 : (tensor<?x?xf32>) -> tensor<i32>
+  %one = stablehlo.reshape %m : (tensor<i32>) -> tensor<1xi32>
+  %half = stablehlo.constant dense<0.5> : tensor<f32>
+  %wide = stablehlo.dynamic_broadcast_in_dim %half, %one, dims = [] : (tensor<f32>, tensor<1xi32>) -> tensor<?xf32>
+  %y = "stablehlo.batch_norm_inference"(%x, %c, %wide, %c, %wide) <{epsilon = 1.0e-03 : f32, feature_index = 0 : i64}>
+    : (tensor<?x?x?xf32>, tensor<?xf32>, tensor<?xf32>, tensor<?xf32>, tensor<?xf32>) -> tensor<?x?x?xf32>
+  %p = stablehlo.dot_general %x, %x, batching_dims = [0] x [0], contracting_dims = [2] x [2]
+    : (tensor<?x?x?xf32>, tensor<?x?x?xf32>) -> tensor<?x?x?xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %sum = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [2]
+    : (tensor<?x?x?xf32>, tensor<f32>) -> tensor<?x?xf32>
+  %two = stablehlo.reshape %b : (tensor<i32>) -> tensor<1xi32>
+  %pair = stablehlo.concatenate %two, %two, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+  %wider = stablehlo.dynamic_broadcast_in_dim %c, %pair, dims = [1] : (tensor<?xf32>, tensor<2xi32>) -> tensor<?x?xf32>
+  %z = stablehlo.maximum %sum, %wider : tensor<?x?xf32>
+  return %y, %z : tensor<?x?x?xf32>, tensor<?x?xf32>
+}
+"""
+
+
+def test_rows_of_equal_bytes_share_memory_although_their_dims_differ() -> None:
+    """That `b * b * s` and `b * b * b` are equal is known as such: where `b` is 0, `s` is any size."""
+    alone, *others = (shlo_disc.compile(CUBES, options=CompileOptions(threads=threads)) for threads in (1, 2, 3))
+    rng = np.random.default_rng()
+    for b, s in ((1, 1), (2, 2), (33, 33), (70, 70), (0, 7)):
+        x, c = rng.standard_normal((b, b, s), np.float32), rng.standard_normal(b, np.float32)
+        y, z = alone(x, c, np.array([b], np.int32))
+        at = c[:, None, None]
+        np.testing.assert_allclose(y, at * (x - at) / np.sqrt(np.float32(0.501)) + 0.5, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(z, np.maximum(np.einsum("bqd,bkd->bq", x, x), c), rtol=1e-4, atol=1e-3)
+        for run in others:
+            for found, wanted in zip(run(x, c, np.array([b], np.int32)), (y, z), strict=True):
+                np.testing.assert_array_equal(found, wanted)
+
+
 def test_reports_show_regions() -> None:
     run = compiled(blocks, 2)
     assert "by rows" in run.explain("fusion")
