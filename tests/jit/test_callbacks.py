@@ -96,18 +96,27 @@ def drawn(seed: int, seen: list[Any]) -> Callable[[Any], Any]:
 
         return io_callback(function, jax.ShapeDtypeStruct((), np.float32), value, ordered=True)
 
+    def sorted_by_size(name: str, x: Any) -> Any:
+        def function(x: Any) -> Any:
+            seen.append((name, *x.tolist()))
+            return np.sort(x)
+
+        return io_callback(function, jax.ShapeDtypeStruct(x.shape, x.dtype), x, ordered=True)
+
     def function(x: Any) -> Any:
         rng = random.Random(seed)
         values = [x.sum(), x.max(), (x * 2).min()]
         for number in range(rng.randint(3, 6)):
             value, name = rng.choice(values), str(number)
-            match rng.choice(("used", "unused", "constant", "large", "loop", "branch")):
+            match rng.choice(("used", "unused", "constant", "array", "large", "loop", "branch")):
                 case "used":
                     values.append(called(name, value) + value)
                 case "unused":
                     called(name, value)
                 case "constant":
                     called(name, jnp.float32(3))
+                case "array":
+                    values.append(sorted_by_size(name, x)[0])
                 case "large":
                     values.append((jnp.outer(x, x) * value).sum())
                     called(name, values[-1])

@@ -62,16 +62,38 @@ func.func @main(%t: !stablehlo.token, %x: tensor<f32>, %p: tensor<i1>) -> (!stab
 }
 """
 
+# As JAX writes them: tokens come first, and each result has a shape among the operands, tokens too.
+SHAPED = """
+func.func @main(%x: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>) {
+  %t = stablehlo.create_token : !stablehlo.token
+  %none = stablehlo.constant dense<> : tensor<0xi32>
+  %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+  %shape = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>
+  %a = stablehlo.exponential %x : tensor<?xf32>
+  %b = stablehlo.sine %a : tensor<?xf32>
+  %1:2 = "stablehlo.custom_call"(%t, %b, %none, %shape) {call_target_name = "first", has_side_effect = true,
+    indices_of_shape_operands = dense<[2, 3]> : tensor<2xi64>}
+    : (!stablehlo.token, tensor<?xf32>, tensor<0xi32>, tensor<1xi32>) -> (!stablehlo.token, tensor<?xf32>)
+  %2:2 = "stablehlo.custom_call"(%1#0, %x, %none, %shape) {call_target_name = "second", has_side_effect = true,
+    indices_of_shape_operands = dense<[2, 3]> : tensor<2xi64>,
+    output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [1], operand_index = 1,
+      operand_tuple_indices = []>]}
+    : (!stablehlo.token, tensor<?xf32>, tensor<0xi32>, tensor<1xi32>) -> (!stablehlo.token, tensor<?xf32>)
+  return %1#1, %2#1 : tensor<?xf32>, tensor<?xf32>
+}
+"""
+
 
 @pytest.fixture
-def seen() -> list[Any]:
-    """What the calls got, in the order in which they came."""
+def seen(request: pytest.FixtureRequest) -> list[Any]:
+    """What the calls got, in the order in which they came. The ones that are named return what they get."""
     found = list[Any]()
+    returning = getattr(request, "param", ())
 
     def noting(name: str) -> Any:
         def function(*arrays: Any) -> Any:
             found.append((name, *[np.array(one) for one in arrays]))
-            return arrays if arrays and not arrays[0].shape else ()
+            return arrays if name in returning else ()
 
         return function
 
@@ -96,7 +118,22 @@ def test_calls_follow_the_tokens_that_they_take(way: str, seen: list[Any]) -> No
 
 
 @way
+@pytest.mark.parametrize("seen", [("first", "second")], indirect=True)
+def test_operands_are_numbered_without_tokens(way: str, seen: list[Any]) -> None:
+    run = WAYS[way](SHAPED)
+    for size in (1, 5, 64):
+        x: Floats = np.linspace(-1, 1, size, dtype=np.float32)
+        seen.clear()
+        y, z = run(x)
+        assert [one[0] for one in seen] == ["first", "second"]
+        assert [len(one) for one in seen] == [2, 2], "no call gets a token, or a shape"
+        np.testing.assert_allclose(y, np.sin(np.exp(x)), rtol=1e-5)
+        np.testing.assert_array_equal(z, x)
+
+
+@way
 @pytest.mark.parametrize("taken", [False, True])
+@pytest.mark.parametrize("seen", [("first", "second")], indirect=True)
 def test_tokens_go_through_loops_branches_and_functions(way: str, taken: bool, seen: list[Any]) -> None:
     (found,) = WAYS[way](CARRIED)(np.array(0.5, np.float32), np.array(taken))
     assert found == 1.5
