@@ -8,10 +8,9 @@ values that depend on the lane symbol are vectors, everything else stays scalar.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 
-from shlo_disc.analysis.access import children
 from shlo_disc.emit.indices import IndexPrinter
 from shlo_disc.emit.scopes import INDENT, clean
 from shlo_disc.emit.spelling import infix_level
@@ -76,23 +75,6 @@ class Emitter(IndexPrinter):
         if self.lane is None or self.is_vector(node):
             return text
         return self.spell.splat(text, node.dtype)
-
-    def load_first(self, formulas: Iterable[Scalar]) -> None:
-        """Name what is loaded for a part of the lanes, before any arithmetic with it.
-
-        Such loads may branch, and a compiler contracts a product into a sum (FMA) only if no branch lies between them.
-        So lanes of the last, partial vector would be rounded differently from those of whole vectors.
-        """
-        if self.partial and self.lane is not None:
-            for node in self.first(formulas):
-                self.uses[node] += 2  # so it has a name
-                self.value(node)
-
-    def first(self, formulas: Iterable[Scalar]) -> Iterator[Scalar]:
-        """The vectors that formulas load under no guard."""
-        for node in unguarded(formulas):
-            if isinstance(node, Load) and self.is_vector(node):
-                yield node
 
     def define(self, node: Scalar, text: str) -> str:
         """Name a value in the current scope."""
@@ -206,8 +188,6 @@ class Emitter(IndexPrinter):
         for head, side in ((f"if ({condition}) {{", node.then), ("} else {", node.other)):
             with self.inside() as scope:
                 floor, self.floor = self.floor, len(self.scopes) - 1
-                if vector:
-                    self.load_first([side])
                 text = self.lanes(side) if vector else self.value(side)
                 self.floor = floor
                 lines.append(head)
@@ -238,7 +218,6 @@ class Emitter(IndexPrinter):
         ):
             with self.inside() as scope:
                 self.mask = f"m_and({held}, {around})" if around else held
-                self.load_first([side])
                 text = self.lanes(side)
             store = f"{name} = {kept}{text}{')' if kept else ''};"
             lines += ["{", *(INDENT + line for line in (*scope.lines, store)), "}"] if scope.lines else [store]
@@ -327,26 +306,6 @@ def is_guard(condition: Scalar) -> bool:
             return is_guard(a) or is_guard(b)
         case _:
             return False
-
-
-def unguarded(formulas: Iterable[Node]) -> Iterator[Load | Select]:
-    """The loads and guarded choices of formulas that are not below a guarded choice or inside a fold."""
-    stack, seen = list(formulas)[::-1], set[Node]()
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        match node:
-            case Select(condition, _, _) if is_guard(condition):
-                yield node
-                stack.append(condition)
-            case FoldResult():
-                pass
-            case _:
-                if isinstance(node, Load):
-                    yield node
-                stack.extend(reversed(list(children(node))))
 
 
 def conjuncts(condition: Scalar) -> Iterator[Scalar]:

@@ -8,11 +8,11 @@ elements are close together, and stored whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from math import lcm
 
-from shlo_disc.emit.emitter import Emitter, conjuncts, is_guard, unguarded
+from shlo_disc.emit.emitter import Emitter, conjuncts, is_guard
 from shlo_disc.emit.scopes import INDENT, clean
 from shlo_disc.expr.dim import Dim, Sym, maximum, of, total
 from shlo_disc.expr.node import Node
@@ -237,10 +237,6 @@ class _BlockEmitter(Emitter):
             return None
         return self._mask(self._chosen(condition))
 
-    def first(self, formulas: Iterable[Scalar]) -> Iterator[Scalar]:
-        """The vectors among loads and guarded choices: all lanes load on both sides of a choice."""
-        return (node for node in unguarded(formulas) if self.is_vector(node))
-
     def by_lane(self, node: Select) -> str:
         """A masked choice: each lane loads on its side of the guard; both sides are computed for all lanes."""
         outer, floor, self.floor = self.held, self.floor, len(self.scopes)
@@ -249,7 +245,6 @@ class _BlockEmitter(Emitter):
         for side, held in ((node.then, chosen), (node.other, self._named(f"{outer} & ~{chosen}"))):
             with self.inside() as scope:  # values loaded for some lanes are not reused for others
                 self.held = held
-                self.load_first([side])
                 texts.append(self.lanes(side))
             self.scope.lines += scope.lines
         self.held, self.floor = outer, floor
@@ -332,7 +327,6 @@ def _block_lines(emit: _BlockEmitter, block: RowBlock, first: str, last: str) ->
     """The loops of a stage: `find` computes what all blocks share of a vector, `compute` the vector of some blocks."""
     emit.count_uses(stage_formulas(block.stage))
     with emit.inside(_LINE.name, emit.column.symbol.name) as vector, emit.inside(_BLOCK.name) as inner:
-        emit.load_first([store.value for store in block.stage.stores])
         for store in block.stage.stores:
             inner.lines.append(emit.store(store))
     found = tuple(dict.fromkeys(("held", *emit.kept, *vector.names.values())))

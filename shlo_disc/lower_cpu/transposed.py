@@ -141,7 +141,6 @@ class TiledPrinter:
             value = self.spell.load_vector(f"tile{number} + k * {LANES}", load.dtype, "")
             row.lines.append(f"const {self.spell.vector_type(load.dtype)} transposed{number} = {value};")
             row.names[load] = f"transposed{number}"
-        emit.load_first([store.value for store in self.stage.stores])
         for store in self.stage.stores:
             value, start = emit.lanes(store.value), emit.dim_scalar(store.offset)
             target = f"{store.target.name} + {start}"

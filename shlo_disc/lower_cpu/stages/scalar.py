@@ -41,7 +41,6 @@ class ScalarStage(StageLines):
         return ["for (int k = 0; k < R; ++k) {", *(INDENT + line for line in lines), "}"]
 
     def _stores(self, stores: Sequence[Store], scope: Scope) -> None:
-        self.emit.load_first([store.value for store in stores])
         for store in stores:
             scope.lines.append(self._store(store, self.emit.lanes(store.value)))
 
@@ -85,7 +84,6 @@ class ScalarStage(StageLines):
         return [*before, *starts, *loops, *after]
 
     def _update(self, reduction: Reduction, scope: Scope, number: int) -> None:
-        self.emit.load_first(reduction.elements)
         texts = [self.emit.lanes(x) for x in reduction.elements]
         for name, text in zip(reduction.inputs, texts, strict=True):
             if text.isidentifier():

@@ -76,7 +76,6 @@ class VectorLoops(StageLines):
     def stores(self, left: str) -> list[str]:
         """Print the stores of one vector into the current scope; as a body of loops, return no further lines."""
         scope = self.emit.scope
-        self.emit.load_first([store.value for store in self.stage.stores])
         for store in self.stage.stores:
             value = self.emit.lanes(store.value)
             scope.lines.append(self.store(store, value, left))
