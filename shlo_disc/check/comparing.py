@@ -220,7 +220,8 @@ def _wanders(found: Array, expected: Array, wrong: Array, runs: Sequence[Array])
     few of these occur in 128 runs. Then many legal runs are as wrong as `found` if each is held against all others:
     they have as many elements outside the range of the others, and these have such values.
     """
-    everyone: Array = np.stack([expected, *runs]) if len(runs) * expected.size <= _HELD else np.zeros(0)
+    runs = runs[: _HELD // max(1, expected.size)]
+    everyone: Array = np.stack([expected, *runs])
     if len(everyone) < _ENOUGH or expected.dtype.kind != "f" or not np.isfinite(everyone).all():
         return False
     everyone = everyone.astype(np.float64)

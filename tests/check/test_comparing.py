@@ -84,11 +84,11 @@ def chosen(seed: int, of: int = 400) -> NDArray[np.float64]:
     return found
 
 
-def differs(found: NDArray[np.float64], runs: list[NDArray[np.float64]]) -> bool:
+def differs(found: NDArray[np.float64], runs: list[NDArray[np.float64]], rounds: tuple[int, ...] = (2, 8, 128)) -> bool:
     def samples(_result: int, numbers: range) -> list[NDArray[np.float64]]:
         return runs[1:][numbers.start : numbers.stop]
 
-    return compare([found], [runs[0]], samples, Tolerance(), frozenset(), (2, 8, 128)) is not None
+    return compare([found], [runs[0]], samples, Tolerance(), frozenset(), rounds) is not None
 
 
 def test_a_value_whose_place_rounding_decides_may_be_at_a_place_of_its_own() -> None:
@@ -102,6 +102,17 @@ def test_a_value_whose_place_rounding_decides_may_be_at_a_place_of_its_own() -> 
         wrong = found.copy()
         wrong[place] = value
         assert differs(wrong, runs), (place, value)
+
+
+@pytest.mark.slow
+def test_places_of_a_large_result_are_decided_by_as_many_runs_as_memory_holds() -> None:
+    """All of them together have more elements than are held."""
+    size = 40_000
+    runs = [chosen(seed, size) for seed in range(433)]
+    found = np.zeros(size)
+    found[next(k for k in range(size // 2) if all(run[k] < 1 for run in runs))] = 3
+    assert not differs(found, runs, (2, 8, 432))
+    assert differs(-found, runs, (2, 8, 432))
 
 
 def test_a_value_at_another_place_is_wrong_where_rounding_does_not_decide() -> None:
