@@ -62,7 +62,7 @@ def _check_paths(options: CompileOptions) -> None:
             raise ShloDiscError(f"found {name} {found!r}, expected None or a path")
 
 
-def read_hints(constraints: object, likely: object, donate: object) -> Hints:
+def read_hints(constraints: object, likely: object, donate: object, ragged: object = None) -> Hints:
     """Validate the caller's hints on a program. Raises `ShloDiscError` for invalid ones."""
     if isinstance(constraints, str):
         raise ShloDiscError(f"found constraints {constraints!r}, expected several such as [{constraints!r}]")
@@ -78,10 +78,26 @@ def read_hints(constraints: object, likely: object, donate: object) -> Hints:
         if not isinstance(name, str):
             raise ShloDiscError(f"found likely {likely!r}, {_LIKELY}")
         usual.append((name, whole_numbers(values, f"likely {name}")))
+    rows = _read_ragged(ragged)
     if isinstance(donate, str):
         if donate == "marked":
-            return Hints(found, tuple(usual), donates_marked=True)
+            return Hints(found, tuple(usual), donates_marked=True, ragged=rows)
         raise ShloDiscError(
             f"found donate = {donate!r}, expected numbers of flat arguments such as [0, 2], or 'marked'"
         )
-    return Hints(found, tuple(usual), whole_numbers(donate, "donate"))
+    return Hints(found, tuple(usual), whole_numbers(donate, "donate"), ragged=rows)
+
+
+def _read_ragged(ragged: object) -> tuple[tuple[str, str | int], ...]:
+    """Validate which sizes are ragged; None: no size."""
+    if ragged is None:
+        return ()
+    expected = "expected arguments with lengths by the names of sizes, such as {'s': 'lengths'}"
+    if not isinstance(ragged, Mapping) or not ragged:
+        raise ShloDiscError(f"found ragged {ragged!r}, {expected}")
+    found = list[tuple[str, str | int]]()
+    for name, argument in cast("Mapping[object, object]", ragged).items():
+        if not isinstance(name, str) or not isinstance(argument, str | int) or isinstance(argument, bool):
+            raise ShloDiscError(f"found ragged {ragged!r}, {expected}")
+        found.append((name, argument))
+    return tuple(found)

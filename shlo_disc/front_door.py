@@ -19,6 +19,7 @@ def compile(  # noqa: A001, PLR0913 - the name users expect; what is known and w
     constraints: Sequence[str] = (),
     likely: Mapping[str, Sequence[int]] | None = None,
     donate: Sequence[int] | Literal["marked"] = (),
+    ragged: Mapping[str, str | int] | None = None,
     threads: int | None = None,
     options: CompileOptions | None = None,
 ) -> Compiled:
@@ -39,6 +40,10 @@ def compile(  # noqa: A001, PLR0913 - the name users expect; what is known and w
         donate: numbers of flat arguments whose memory a call may overwrite, or "marked" for those that the program
             marks, as `jax.jit(donate_argnums=...)` does; without this no argument is overwritten
             (docs/explanation/memory.md).
+        ragged: `{"s": "lengths"}`: arguments with the size `s`, and the size of the argument `lengths`, are padded: in
+            row `b`, elements from `lengths[b]` on along `s` are padding. Products, and what is computed for each
+            position, skip it, and results are zero there (docs/how-to/ragged-batches.md). The argument is named by the
+            function, or a flat number; it holds integers [b], or a mask [b, s] of ones up to the length, then zeros.
         threads: `CompileOptions.threads`.
         options: how to compile; None for all defaults.
 
@@ -49,24 +54,40 @@ def compile(  # noqa: A001, PLR0913 - the name users expect; what is known and w
         ParseError: the text is not StableHLO, with line and column; or a shape is not in its language.
         VerifyError: an op breaks a rule of the specification.
         UnsupportedOpError: an op, or an element type, that the target does not have.
-        ShloDiscError: another invalid argument, such as an unknown device or constraint.
+        ShloDiscError: another invalid argument, such as an unknown device or constraint; or results may depend on the
+            padding of ragged arguments.
         ToolchainError: a compiler is missing or fails or, for "cuda", a GPU or a library is missing.
         Exception: what the function itself raises when JAX traces it.
     """
+    program, constraints = _with_shapes(program, shapes, constraints, device)
+    return compile_program(
+        program,
+        device=device,
+        constraints=constraints,
+        likely=likely,
+        donate=donate,
+        ragged=ragged,
+        threads=threads,
+        options=options,
+    )
+
+
+def _with_shapes(
+    program: Any, shapes: Any, constraints: Sequence[str], device: str | None
+) -> tuple[Any, Sequence[str]]:
+    """The program, a function as its export, and the constraints that the export does not have."""
     if _is_lowered(program):
-        program = _text_of_lowered(program, shapes)
-    elif callable(program):
+        return _text_of_lowered(program, shapes), constraints
+    if callable(program):
         from shlo_disc.function_export import export_function  # noqa: PLC0415  only functions need `jit`
 
-        program, constraints = export_function(program, shapes, constraints, device), ()  # the export has them
-    elif shapes is not None:
+        return export_function(program, shapes, constraints, device), ()
+    if shapes is not None:
         raise ShloDiscError(
             f"found shapes beside a program of type {type(program).__name__}, which has its own\n"
             "  help: pass the function itself, or the program without shapes"
         )
-    return compile_program(
-        program, device=device, constraints=constraints, likely=likely, donate=donate, threads=threads, options=options
-    )
+    return program, constraints
 
 
 def _is_lowered(program: Any) -> bool:

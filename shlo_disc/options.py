@@ -58,7 +58,8 @@ class Hints:
     `constraints`: in JAX's language, such as `mod(b, 8) == 0` or `s <= 2*t`; checked at every call. `likely`: values
     that a size often has; they guide choices and are never relied on. `donated`: numbers of arguments whose memory a
     call may overwrite; `donates_marked`: instead, those that the text marks. `allows_empty`: sizes of an export may be
-    0, though JAX demands at least 1 of them; the caller knows that the function means the same at 0.
+    0, though JAX demands at least 1 of them; the caller knows that the function means the same at 0. `ragged`: sizes
+    that are as long as a length in each row, by name, and the arguments with the lengths, by name or number.
     """
 
     constraints: tuple[str, ...] = ()
@@ -66,3 +67,4 @@ class Hints:
     donated: tuple[int, ...] = ()
     allows_empty: bool = False
     donates_marked: bool = False
+    ragged: tuple[tuple[str, str | int], ...] = ()

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from shlo_disc.diagnostics import ShloDiscError, one_line, whole_number, whole_numbers
-from shlo_disc.dynamic_ops.program import Parameter, Program
+from shlo_disc.diagnostics import ShloDiscError, whole_number, whole_numbers
+from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.expr.dim import Dim, Sym
 from shlo_disc.function_export import export_function
-from shlo_disc.ir.attributes import AliasLocation, NameLocation, SymbolAttr
-from shlo_disc.ir.core import Module
 from shlo_disc.options import Hints
 from shlo_disc.parse.origins import find_origins, naming_origins
 from shlo_disc.pipeline.front_end import legalize_module, parse_text, verify_module
@@ -18,7 +16,8 @@ from shlo_disc.pipeline.request import Request
 from shlo_disc.pipeline.source import read_source
 from shlo_disc.pipeline.stopwatch import Stopwatch
 from shlo_disc.ragged.explain import assumption_texts, error_text, explained, spans_of
-from shlo_disc.ragged.program import ProgramAnalysis, RaggedSize, analyse_program
+from shlo_disc.ragged.program import ProgramAnalysis, analyse_program
+from shlo_disc.ragged.sizes import listed, ragged_sizes
 from shlo_disc.ragged.work import OpWork, work_of
 from shlo_disc.records import record
 from shlo_disc.target_names import HOST
@@ -174,7 +173,7 @@ class RaggedAnalysis:
             cast("Mapping[str, Any]", lengths) if isinstance(lengths, Mapping) else dict.fromkeys(names[:1], lengths)
         )
         if sorted(given) != sorted(names):
-            raise ShloDiscError(f"found lengths of {_listed(given)}, expected those of {_listed(names)}")
+            raise ShloDiscError(f"found lengths of {listed(given)}, expected those of {listed(names)}")
         rows = {name: whole_numbers(given[name], f"lengths of {name}") for name in names}
         for name, row in rows.items():
             if min(row, default=0) < 0:
@@ -186,7 +185,7 @@ class RaggedAnalysis:
         program, values = self._analysis.program, dict[Sym, int]()
         given = {name: whole_number(value, f"size {name}") for name, value in sizes.items()}
         if unknown := given.keys() - program.sizes.keys():
-            raise ShloDiscError(f"found a size {_listed(unknown)}, expected {_listed(program.sizes)}")
+            raise ShloDiscError(f"found a size {listed(unknown)}, expected {listed(program.sizes)}")
         for each in self._analysis.sizes:
             row = rows[each.name]
             given.setdefault(each.name, max(row, default=0))
@@ -203,9 +202,7 @@ class RaggedAnalysis:
 
         def size(dim: Dim) -> int:
             if missing := dim.symbols() - values.keys():
-                raise ShloDiscError(
-                    f"expected the size {_listed(map(str, missing))} among sizes, found {_listed(given)}"
-                )
+                raise ShloDiscError(f"expected the size {listed(map(str, missing))} among sizes, found {listed(given)}")
             return dim.evaluate(values)
 
         return size
@@ -258,90 +255,7 @@ def analyse_ragged(
     verify_module(module, watch)
     with naming_origins(module):
         unit = legalize_module(module, request, watch)
-    names = _argument_names(module, unit.program, unit.names)
-    sizes = [_ragged_size(unit.program, names, *item) for item in ragged.items()]
-    if not sizes:
-        raise ShloDiscError("found no ragged size, expected one, as in {'s': 'lengths'}")
+    names, sizes = ragged_sizes(module, unit.program, unit.names, ragged)
     analysis = analyse_program(unit.program, sizes)
     spans = spans_of(analysis) | {op.span for op in unit.program.body.walk()}
-    return RaggedAnalysis(analysis, [each[0] for each in names], find_origins(module, spans))
-
-
-def _argument_names(module: Module, program: Program, given: Sequence[str]) -> list[list[str]]:
-    """The names of each argument, the best one first: of the function's parameters, of the export, of the text."""
-    found = [[one.tensor.name, name] for name, one in zip(given, program.parameters, strict=True)]
-    main = module.functions.get("main")
-    if main is None or len(main.body.arguments) != len(found):
-        return found
-    numbers = {value: number for number, value in enumerate(main.body.arguments)}
-    for op in main.walk():
-        for attribute in op.attributes.values():
-            called = module.functions.get(attribute.name) if isinstance(attribute, SymbolAttr) else None
-            if called is None or len(called.body.arguments) != len(op.operands):
-                continue
-            for operand, argument in zip(op.operands, called.body.arguments, strict=True):
-                location = argument.location
-                if isinstance(location, AliasLocation):
-                    location = module.location_aliases.get(location.name)
-                if operand in numbers and isinstance(location, NameLocation):
-                    found[numbers[operand]].insert(0, location.name)
-    return found
-
-
-def _ragged_size(program: Program, names: Sequence[Sequence[str]], name: str, argument: str | int) -> RaggedSize:
-    if name not in program.sizes:
-        raise ShloDiscError(f"found the ragged size '{one_line(name)}', expected one of {_listed(program.sizes)}")
-    number = _number(names, argument)
-    parameter, size = program.parameters[number], program.facts.canonical(program.sizes[name])
-    shape = parameter.tensor.shape
-    if len(shape) == 1 and parameter.tensor.dtype.is_integer:
-        if shape[0] == size:
-            raise ShloDiscError(f"found lengths along {name} itself, expected a length for each row, of another size")
-        return _of_rows(RaggedSize(name, size, shape[0], number), program, names)
-    if len(shape) == 2 and size in shape and shape[0] != shape[1] and not parameter.tensor.dtype.is_complex:
-        batch = shape[1] if shape[0] == size else shape[0]
-        return _of_rows(RaggedSize(name, size, batch, number, is_mask=True), program, names)
-    raise ShloDiscError(
-        f"found the argument {one_line(names[number][0])} of type {_type(parameter)}, "
-        f"expected the lengths, integers [rows], or a mask [rows, {name}]"
-    )
-
-
-def _of_rows(found: RaggedSize, program: Program, names: Sequence[Sequence[str]]) -> RaggedSize:
-    """The ragged size, if in each argument that has it one dim counts rows at most."""
-    if found.batch.constant == 1:
-        raise ShloDiscError(
-            f"found one row in {one_line(names[found.argument][0])}, expected a size other than 1\n"
-            "  help: give the rows a name, as in 'f32[b, s], i32[b]'"
-        )
-    for parameter, known in zip(program.parameters, names, strict=True):
-        shape = parameter.tensor.shape
-        if found.size in shape and shape.count(found.batch) > 1:
-            raise ShloDiscError(
-                f"found the argument {one_line(known[0])} of type {_type(parameter)}, expected one dim of the size "
-                f"{found.batch} in an argument with the ragged size {found.name}"
-            )
-    return found
-
-
-def _type(parameter: Parameter) -> str:
-    tensor = parameter.tensor
-    return f"{tensor.dtype.value}[{', '.join(map(str, tensor.shape))}]"
-
-
-def _number(names: Sequence[Sequence[str]], argument: str | int) -> int:
-    if isinstance(argument, str):
-        found = [number for number, known in enumerate(names) if argument in known]
-        if len(found) == 1:
-            return found[0]
-        raise ShloDiscError(
-            f"found the argument '{one_line(argument)}', expected one of {_listed([each[0] for each in names])}"
-        )
-    number = whole_number(argument, "the number of an argument")
-    if not 0 <= number < len(names):
-        raise ShloDiscError(f"found the argument number {number}, expected one from 0 to {len(names) - 1}")
-    return number
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(sorted(one_line(name) for name in names)) or "none"
+    return RaggedAnalysis(analysis, names, find_origins(module, spans))

@@ -34,13 +34,14 @@ def compile_program(  # noqa: PLR0913 - what is known and wished of one program
     constraints: Sequence[str] = (),
     likely: Mapping[str, Sequence[int]] | None = None,
     donate: Sequence[int] | Literal["marked"] = (),
+    ragged: Mapping[str, str | int] | None = None,
     threads: int | None = None,
     options: CompileOptions | None = None,
 ) -> Compiled:
     """Compile StableHLO in any form; `shlo_disc.compile` also takes functions, and describes the arguments."""
     target = default_target() if device is None else target_named(device)
     options = read_options(options, threads)
-    hints = read_hints(constraints, likely, donate)
+    hints = read_hints(constraints, likely, donate, ragged)
     return compile_for(target.open(options), program, options, hints=hints)
 
 

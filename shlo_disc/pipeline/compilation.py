@@ -13,6 +13,7 @@ from shlo_disc.passes.partitions import is_partitioned
 from shlo_disc.pipeline.back_end import assemble_artifact, generate_code, memory_need, run_passes
 from shlo_disc.pipeline.front_end import legalize_module, parse_text, verify_module
 from shlo_disc.pipeline.partitions import compile_partitions
+from shlo_disc.pipeline.ragged_rows import pack_rows
 from shlo_disc.pipeline.request import Request
 from shlo_disc.pipeline.stopwatch import Stopwatch
 from shlo_disc.pipeline.units import Compilation, CompilationUnit, CompiledUnit
@@ -34,7 +35,7 @@ def compile_module(module: Module, request: Request, watch: Stopwatch, fuse: Fus
     """
     verify_module(module, watch)
     with naming_origins(module):
-        unit = legalize_module(module, request, watch)
+        unit = pack_rows(module, legalize_module(module, request, watch), request, watch)
         planner = watch.timed("fuse", fuse or FUSIONS[request.options.fusion])
         compilation = Compilation(module, request, watch, planner, iteration_size_names(unit.program))
         return compile_unit(compilation, unit).artifact

@@ -77,7 +77,7 @@ def demands_of(analysis: ProgramAnalysis) -> Demands:
     found, context = Demands(), analysis.context
     for tensor in analysis.program.body.results:
         value = context.of(tensor)
-        within = tuple([each.scaled(-1).plus(-1) for each in _lengths(value, analysis)])
+        within = tuple([each.scaled(-1).plus(-1) for each in lengths_of_result(value, analysis)])
         signs = context.space(value.factors)
         _add(found, tensor, Demand(within, frozenset({_NOWHERE})), signs)
     for op in reversed(analysis.program.body.ops):
@@ -89,7 +89,7 @@ def demands_of(analysis: ProgramAnalysis) -> Demands:
     return found
 
 
-def _lengths(value: RegionValue, analysis: ProgramAnalysis) -> Sequence[LinearForm]:
+def lengths_of_result(value: RegionValue, analysis: ProgramAnalysis) -> Sequence[LinearForm]:
     """Forms that are at least 0 where a result is needed: its ragged sizes, by the size that it has."""
     found = list[LinearForm](analysis.within(value))
     for each in analysis.sizes:

@@ -53,7 +53,7 @@ def _said(cause: Cause, names: Sequence[str], *, is_leak: bool) -> str:
 
 def explained(analysis: ProgramAnalysis, names: Sequence[str], origin: Origin) -> str:
     """What is proven, on which assumptions, and what is not."""
-    lines = [_size_text(each, names) for each in analysis.sizes]
+    lines = [size_text(each, names) for each in analysis.sizes]
     if analysis.least and analysis.is_proven:
         lines.append(f"holds for lengths of at least {analysis.least}")
     for number, verdict in enumerate(analysis.verdicts):
@@ -75,7 +75,8 @@ def assumption_texts(analysis: ProgramAnalysis, origin: Origin) -> Iterator[str]
         )
 
 
-def _size_text(size: RaggedSize, names: Sequence[str]) -> str:
+def size_text(size: RaggedSize, names: Sequence[str]) -> str:
+    """Which size is ragged, and where its lengths are."""
     name = one_line(names[size.argument])
     said = f"ones of {name}" if size.is_mask else name
     return f"ragged: {size.name} is as long as {said} says in each row of {size.batch}"

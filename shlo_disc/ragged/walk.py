@@ -17,6 +17,12 @@ from shlo_disc.ragged.values import RegionValue, aligned, combined, common_dims
 _ELEMENTWISE = frozenset(one.name for family in (elementwise, composed) for one in family.OPS)
 
 
+def is_elementwise(op: Op[Any]) -> bool:
+    """Whether each element of an op's result is a function of those of its operands at the same index."""
+    is_reinterpreted = elementwise.BITCAST_CONVERT.defines(op) and op.operands[0].shape != op.results[0].shape
+    return op.name in _ELEMENTWISE and not is_reinterpreted
+
+
 def elementwise_step(op: Op[Any], values: Sequence[RegionValue], context: AnalysisContext) -> OpAnalysis:
     """An elementwise op: the function of the states of its operands, in each region."""
     dims, reads = common_dims(values)
@@ -97,7 +103,6 @@ def _step(op: Op[Any], values: Sequence[RegionValue], context: AnalysisContext) 
         return loops.while_(op, values, context, run)
     if control.CASE.defines(op):
         return loops.case(op, values, context, run)
-    is_reinterpreted = elementwise.BITCAST_CONVERT.defines(op) and op.operands[0].shape != op.results[0].shape
-    if op.name in _ELEMENTWISE and not is_reinterpreted:
+    if is_elementwise(op):
         return elementwise_step(op, values, context)
     return _TRANSFERS.get(op.name, anywhere)(op, values, context)
