@@ -15,7 +15,7 @@ from shlo_disc.program_file.archive import ProgramFileError
 from shlo_disc.records import record
 
 FORMAT: Final = "shlo_disc program"
-SCHEMA: Final = 2  # of the file; a reader knows those up to its own
+SCHEMA: Final = 3  # of the file; a reader knows those up to its own
 MANIFEST: Final = "manifest.json"
 _MOST_ARGUMENTS: Final = 1 << 20  # of a function
 
@@ -152,7 +152,7 @@ def _read(reader: _JsonObject, version: str, schema: int) -> Manifest:
         reader.text("source"),
         reader.text("source_name"),
         _read_options(options),
-        _read_hints(hints),
+        _read_hints(hints, schema),
         tuple([_read_code(_JsonObject(one), schema) for one in reader.items("code", dict)]),
         None if bound is None else _read_bound(reader.inner("bound")),
         reader.mapping("digests", str),
@@ -168,7 +168,7 @@ def _read_options(reader: _JsonObject) -> CompileOptions:
     return found
 
 
-def _read_hints(reader: _JsonObject) -> Hints:
+def _read_hints(reader: _JsonObject, schema: int) -> Hints:
     likely = [_JsonObject({"name": name, "values": values}) for name, values in reader.items("likely", list)]
     return Hints(
         tuple(reader.items("constraints", str)),
@@ -176,7 +176,17 @@ def _read_hints(reader: _JsonObject) -> Hints:
         tuple(reader.items("donated", int)),
         reader.flag("allows_empty"),
         reader.flag("donates_marked"),
+        _read_ragged(reader) if schema > 2 else (),
     )
+
+
+def _read_ragged(reader: _JsonObject) -> tuple[tuple[str, str | int], ...]:
+    found = list[tuple[str, str | int]]()
+    for name, argument in reader.items("ragged", list):
+        if not isinstance(name, str) or not isinstance(argument, str | int):
+            raise TypeError(f"found the ragged size {name!r} of {argument!r}")
+        found.append((name, argument))
+    return tuple(found)
 
 
 def _read_code(reader: _JsonObject, schema: int) -> CodeEntry:

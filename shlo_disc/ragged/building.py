@@ -33,10 +33,10 @@ class OpList:
     ops: list[Op[Any]] = field(default_factory=list[Op[Any]])
     _count: int = 0
 
-    def tensor(self, shape: Shape, dtype: DType, span: Span) -> Tensor:
-        """A tensor with a name of its own."""
+    def tensor(self, shape: Shape, dtype: DType, span: Span, name: str = "") -> Tensor:
+        """A tensor with a name of its own, that begins with `name`."""
         self._count += 1
-        return Tensor(f"{self.prefix}{self._count}", shape, dtype, span)
+        return Tensor(f"{name or self.prefix}{self._count}", shape, dtype, span)
 
     def add(self, op: Op[Any]) -> Tensor:
         """Add an op with one result."""
@@ -143,9 +143,9 @@ class OpList:
         made = self.tensor(a.shape, DType.I1, span)
         return self.add(elementwise.COMPARE.op((a, b), CompareAttrs(direction), (made,), span))
 
-    def select(self, where: Tensor, then: Tensor, other: Tensor, span: Span) -> Tensor:
-        """`then` where a condition holds, else `other`."""
-        made = self.tensor(then.shape, then.dtype, span)
+    def select(self, where: Tensor, then: Tensor, other: Tensor, span: Span, name: str = "") -> Tensor:
+        """`then` where a condition holds, else `other`. `name`: of the result, for people."""
+        made = self.tensor(then.shape, then.dtype, span, name)
         return self.add(elementwise.SELECT.op((where, then, other), NoAttrs(), (made,), span))
 
     def convert(self, x: Tensor, dtype: DType, span: Span) -> Tensor:

@@ -21,7 +21,7 @@ from shlo_disc.ragged.demand import Demand, Demands, demands_of, lengths_of_resu
 from shlo_disc.ragged.packed_ops import RULES, SUMS, PackedOps, PackedStep, elementwise, place_of
 from shlo_disc.ragged.pairs import Pair, Pairs, is_within
 from shlo_disc.ragged.program import ProgramAnalysis
-from shlo_disc.ragged.row_offsets import LateSize, RowOffsets
+from shlo_disc.ragged.row_offsets import RowOffsets
 from shlo_disc.ragged.steps import OpAnalysis
 from shlo_disc.ragged.storage import Packed, Storage
 from shlo_disc.ragged.values import depends
@@ -130,27 +130,25 @@ def pack(analysis: ProgramAnalysis, names: Sequence[str]) -> Program:
         OpList("packed"),
         {each.name for each in program.given} | {each.name for each, _ in program.definitions},
     )
-    rows, late, checks = dict[int, RowOffsets](), list[LateSize](), list[Check]()
+    rows, sums, checks = dict[int, RowOffsets](), dict[Sym, Tensor](), list[Check]()
     for size in analysis.sizes:
-        symbols = [Sym(_free(f"{what}_{size.name}", taken)) for what in ("sum", "least", "most", "wrong")]
-        offsets = RowOffsets(size, program.parameters[size.argument], symbols, ops)
+        symbol = Sym(_free(f"sum_{size.name}", taken))
+        offsets = RowOffsets(size, program.parameters[size.argument], symbol, ops)
         rows[size.argument] = offsets
-        late += offsets.late_sizes()
-        checks += offsets.checks(names[size.argument], analysis.least, program.facts)
+        sums[symbol] = offsets.late_size(analysis.least)
+        checks.append(offsets.check(names[size.argument], analysis.least, program.facts))
     padded = {*(each.tensor for each in program.parameters), *program.constants}
     storage = Storage(ops, rows, Pairs(analysis, demands), analysis.context, padded)
     _Packing(analysis, demands, storage).run(program.body)
     returned = [_result(tensor, analysis, storage) for tensor in program.returned]
     read = [storage.as_padded(tensor) for tensor in program.body.results[len(returned) :]]
     first = len(returned) + len(read)
-    body = Body(program.body.arguments, tuple(ops.ops), (*returned, *read, *(each.tensor for each in late)))
-    mine = [LateUnbackedDim(each.symbol, first + k, 0, each.tensor.span) for k, each in enumerate(late)]
-    facts = program.facts.with_late([each.symbol for each in late])
+    body = Body(program.body.arguments, tuple(ops.ops), (*returned, *read, *sums.values()))
+    late = [LateUnbackedDim(symbol, first + k, 0, x.span) for k, (symbol, x) in enumerate(sums.items())]
+    facts = program.facts.with_late(sums)
     for offsets in rows.values():
-        facts = facts.assume_at_least(
-            offsets.total, 0, "sums of lengths are not negative", program.body.results[0].span
-        )
-    return replace(program, body=body, late=(*program.late, *mine), checks=(*program.checks, *checks), facts=facts)
+        facts = facts.assume_at_least(offsets.total, 0, "sums of lengths are not negative", offsets.lengths.span)
+    return replace(program, body=body, late=(*program.late, *late), checks=(*program.checks, *checks), facts=facts)
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from shlo_disc.dynamic_ops.indexing import ZERO
@@ -20,14 +18,6 @@ from shlo_disc.ragged.program import RaggedSize
 _GREATEST = (1 << 63) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class LateSize:
-    """A size that is read during a call, and the rank-0 tensor that it is read from."""
-
-    symbol: Sym
-    tensor: Tensor
-
-
 class RowOffsets:
     """The tensors that say which position of which row an element of a packed tensor is.
 
@@ -35,11 +25,9 @@ class RowOffsets:
     tensors, from `starts` on.
     """
 
-    def __init__(self, size: RaggedSize, parameter: Parameter, names: Sequence[Sym], ops: OpList) -> None:
-        """`names`: of the sum, the least and the greatest length, and of the mask's elements that are no length's."""
-        self._size, self._given, self._ops, self._names = size, parameter.tensor, ops, names
+    def __init__(self, size: RaggedSize, parameter: Parameter, total: Sym, ops: OpList) -> None:
+        self._size, self._given, self._ops, self.total = size, parameter.tensor, ops, of(total)
         self._span = parameter.tensor.span
-        self.total: Dim = of(names[0])
         self.lengths = self._lengths()
         self.starts = ops.binary(
             BinaryFn.SUBTRACT, ops.running_sums(self.lengths, self._span), self.lengths, self._span
@@ -61,69 +49,60 @@ class RowOffsets:
         if not self._size.is_mask:
             return ops.convert(given, DType.I64, span)
         ones = ops.compare(given, Direction.NE, ops.constant(0, given.dtype, given.shape, span), span)
-        along = 0 if given.shape[0] == self._size.size else 1
-        return ops.fold(ops.convert(ones, DType.I64, span), BinaryFn.ADD, 0, (along,), span)
+        return ops.fold(ops.convert(ones, DType.I64, span), BinaryFn.ADD, 0, (self._along,), span)
 
-    def late_sizes(self) -> list[LateSize]:
-        """The sizes that a call reads: the sum, the extremes and, of a mask, how many elements contradict them."""
-        ops, span, lengths = self._ops, self._span, self.lengths
-        found = [
-            ops.fold(lengths, BinaryFn.ADD, 0, (0,), span),
-            ops.fold(lengths, BinaryFn.MINIMUM, _GREATEST, (0,), span),
-            ops.fold(lengths, BinaryFn.MAXIMUM, 0, (0,), span),
-        ]
+    @property
+    def _along(self) -> int:
+        """The dim of a mask's positions."""
+        return 0 if self._given.shape[0] == self._size.size else 1
+
+    def late_size(self, least: int) -> Tensor:
+        """The sum of the lengths or, if a row has none that is allowed, its number's complement: -1 for row 0, i64.
+
+        `least`: the least length that is allowed.
+        """
+        ops, span, shape = self._ops, self._span, self.lengths.shape
+        low = ops.constant(least, DType.I64, shape, span)
+        high = ops.broadcast(ops.from_dim(self.positions, span), shape, (), span)
+        allowed = ops.binary(
+            BinaryFn.AND,
+            ops.compare(self.lengths, Direction.GE, low, span),
+            ops.compare(self.lengths, Direction.LE, high, span),
+            span,
+        )
         if self._size.is_mask:
-            found.append(self._contradictions())
-        return [LateSize(symbol, tensor) for symbol, tensor in zip(self._names, found, strict=False)]
+            allowed = ops.binary(BinaryFn.AND, allowed, self._is_mask_of_length(), span)
+        count = ops.broadcast(ops.from_dim(self.rows, span), shape, (), span)
+        wrong = ops.select(allowed, count, ops.iota(shape, 0, span), span)
+        first = ops.fold(wrong, BinaryFn.MINIMUM, _GREATEST, (0,), span)
+        are_allowed = ops.compare(first, Direction.GE, ops.from_dim(self.rows, span), span)
+        complement = ops.binary(BinaryFn.SUBTRACT, ops.constant(-1, DType.I64, (), span), first, span)
+        return ops.select(
+            are_allowed, ops.fold(self.lengths, BinaryFn.ADD, 0, (0,), span), complement, span, "sum_of_lengths"
+        )
 
-    def _contradictions(self) -> Tensor:
-        """How many elements of a mask are not what its rows' lengths say."""
+    def _is_mask_of_length(self) -> Tensor:
+        """Whether each row of a mask is ones up to its length, then zeros, i1 [rows]."""
         given, ops, span = self._given, self._ops, self._span
-        along = 0 if given.shape[0] == self._size.size else 1
-        at = ops.iota(given.shape, along, span)
-        inside = ops.compare(at, Direction.LT, ops.broadcast(self.lengths, given.shape, (1 - along,), span), span)
-        expected = ops.convert(inside, given.dtype, span)
-        differ = ops.convert(ops.compare(given, Direction.NE, expected, span), DType.I64, span)
-        return ops.fold(differ, BinaryFn.ADD, 0, (0, 1), span)
+        inside = ops.compare(
+            ops.iota(given.shape, self._along, span),
+            Direction.LT,
+            ops.broadcast(self.lengths, given.shape, (1 - self._along,), span),
+            span,
+        )
+        differ = ops.compare(given, Direction.NE, ops.convert(inside, given.dtype, span), span)
+        count = ops.fold(ops.convert(differ, DType.I64, span), BinaryFn.ADD, 0, (self._along,), span)
+        return ops.compare(count, Direction.EQ, ops.constant(0, DType.I64, count.shape, span), span)
 
-    def checks(self, name: str, least: int, facts: Facts) -> list[Check]:
-        """The demands on lengths. `name`: of the argument; `least`: the least length that is allowed."""
-        total, low, high, wrong = map(of, self._names)
-        size, span = facts.in_raw(self._size.size), self._span
-        room = facts.in_raw(self._size.size * self._size.batch)
-        found = [
-            Check(
-                low,
-                Relation.GE,
-                const(least),
-                f"{name} holds lengths: found {{0}}, expected at least {least}",
-                (low,),
-                span,
-            ),
-            Check(
-                size,
-                Relation.GE,
-                high,
-                f"{name} holds lengths along {self._size.name}: found {{0}}, expected at most {{1}}, the size",
-                (high, size),
-                span,
-            ),
-            Check(
-                total,
-                Relation.GE,
-                ZERO,
-                f"the sum of {name} is a size: found {{0}}, expected at least 0",
-                (total,),
-                span,
-            ),
-            Check(
-                room, Relation.GE, total, f"the sum of {name}: found {{0}}, expected at most {{1}}", (total, room), span
-            ),
-        ]
+    def check(self, name: str, least: int, facts: Facts) -> Check:
+        """The demand on lengths. `name`: of the argument; `least`: the least length that is allowed."""
+        size = facts.in_raw(self._size.size)
+        to = f"from {least} to {{0}}, the size {self._size.name}"
         if self._size.is_mask:
-            message = f"{name} is 1 up to a length in each row, then 0: found {{0}} elements that are not, expected 0"
-            found.append(Check(wrong, Relation.EQ, ZERO, message, (wrong,), span))
-        return found
+            message = f"{name} has ones up to a length {to}, then zeros, in each row: found others in row {{1}}"
+        else:
+            message = f"{name} has a length {to}, in each row: found another number in row {{1}}"
+        return Check(self.total, Relation.GE, ZERO, message, (size, const(-1) - self.total), self._span)
 
     @cached_property
     def places(self) -> Tensor:
