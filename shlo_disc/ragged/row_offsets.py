@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from shlo_disc.diagnostics import one_line
 from shlo_disc.dynamic_ops.indexing import ZERO
 from shlo_disc.dynamic_ops.program import Check, Parameter, Relation, Shape, Tensor
 from shlo_disc.expr.dim import Dim, Sym, const, of
@@ -96,8 +97,8 @@ class RowOffsets:
 
     def check(self, name: str, least: int, facts: Facts) -> Check:
         """The demand on lengths. `name`: of the argument; `least`: the least length that is allowed."""
-        size = facts.in_raw(self._size.size)
-        to = f"from {least} to {{0}}, the size {self._size.name}"
+        size, name = facts.in_raw(self._size.size), _as_text(name)
+        to = f"from {least} to {{0}}, the size {_as_text(self._size.name)}"
         if self._size.is_mask:
             message = f"{name} has ones up to a length {to}, then zeros, in each row: found others in row {{1}}"
         else:
@@ -150,3 +151,8 @@ class RowOffsets:
         ops, span = self._ops, self._span
         length = ops.broadcast(self.lengths, shape, (pair.row,), span)
         return ops.compare(ops.iota(shape, pair.position, span), Direction.LT, length, span)
+
+
+def _as_text(name: str) -> str:
+    """A name for the message of a check, in which braces stand for numbers."""
+    return one_line(name).replace("{", "(").replace("}", ")")

@@ -142,7 +142,7 @@ def chain(names: Sequence[str], mask: str, fill: str, end: str) -> Callable[...,
 
 
 class TestRandomPrograms:
-    @settings(max_examples=400, deadline=None)
+    @settings(max_examples=25, deadline=None)
     @given(
         names=st.lists(st.sampled_from(NAMES), min_size=1, max_size=4),
         mask=st.sampled_from(tuple(MASKS)),
@@ -159,7 +159,7 @@ class TestRandomPrograms:
             padded = Padded(program, one, lengths_of(one, rng, analysis.least_length), rng)
             assert same(padded.run(), padded.run()), analysis.explain()
 
-    @settings(max_examples=400, deadline=None, phases=(Phase.explicit, Phase.generate))
+    @settings(max_examples=25, deadline=None, phases=(Phase.explicit, Phase.generate))
     @given(
         names=st.lists(st.sampled_from(NAMES), min_size=1, max_size=4),
         mask=st.sampled_from(tuple(MASKS)),

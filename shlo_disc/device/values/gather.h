@@ -114,7 +114,6 @@ SHLO_INLINE H pick(const void* start, const Near<H>& near) {
 }
 #else
 template <class B> constexpr bool permutes = false;
-template <class H> SHLO_INLINE H pick(const void*, const Near<H>&) { return H{}; }
 #endif
 
 // The places of 16 lanes relative to a pointer. `held` has a bit for each active lane; the others duplicate an active
@@ -190,8 +189,11 @@ SHLO_INLINE auto strides(const T*, int64_t stride, int64_t n) {
 }
 template <class B>
 SHLO_INLINE B near_bytes(const void* p, const Places<B>& places) {
-  if constexpr (is_pair<B>) return {as<decltype(B::lo)>(pick(p, places.lo)), as<decltype(B::lo)>(pick(p, places.hi))};
-  else return pick(p, places.near);
+  if constexpr (!permutes<B>) return B{};  // no places are near
+  else if constexpr (is_pair<B>) {
+    typedef decltype(B::lo) H;
+    return {as<H>(pick(p, places.lo)), as<H>(pick(p, places.hi))};
+  } else return pick(p, places.near);
 }
 // p[places]: an absent lane holds the value of any active lane, or 0.
 template <class T, class B>
