@@ -9,7 +9,18 @@ from typing import Any
 from shlo_disc.dynamic_ops import contract, control, elementwise, reduce
 from shlo_disc.dynamic_ops.program import Body, Op, Tensor
 from shlo_disc.functions.binary import BinaryFn
-from shlo_disc.ragged.forms import Atom, Length, LinearForm, Position, Region, Signs, form_of, is_possible, regions_of
+from shlo_disc.ragged.forms import (
+    Atom,
+    Iteration,
+    Length,
+    LinearForm,
+    Position,
+    Region,
+    Signs,
+    form_of,
+    is_possible,
+    regions_of,
+)
 from shlo_disc.ragged.program import ProgramAnalysis
 from shlo_disc.ragged.states import Known, State, is_number, resolved
 from shlo_disc.ragged.steps import AnalysisContext, OpAnalysis
@@ -206,7 +217,24 @@ def _at_operand(demand: Demand, places: Places | None) -> Demand:
     demand = demand.without([each for each, form in forms.items() if form is None])
     made = {each: form for each, form in forms.items() if form is not None}
     conditions = tuple(dict.fromkeys(made[each] for each in demand.conditions))
-    return Demand(conditions, frozenset(frozenset(made[each] for each in region) for region in demand.regions))
+    found = Demand(conditions, frozenset(frozenset(made[each] for each in region) for region in demand.regions))
+    for factor, place in enumerate(places):
+        if (at := None if place is None else _single_place(place, back)) is not None:
+            found = _only_at(found, form_of(Position(factor)) - at)
+    return found
+
+
+def _single_place(place: LinearForm, back: Callable[[Atom], LinearForm | None]) -> LinearForm | None:
+    """The only place that is read along a factor, such as 0 or the last one of a row; None if there are several."""
+    if any(isinstance(atom, Position | Iteration) for atom in place.atoms):
+        return None
+    return place.replaced(back)
+
+
+def _only_at(demand: Demand, distance: LinearForm) -> Demand:
+    """The demand where a distance is 0."""
+    conditions = tuple(dict.fromkeys((*demand.conditions, distance, distance.plus(-1))))
+    return Demand(conditions, frozenset(region | {distance} for region in demand.regions))
 
 
 def _inverse(places: Places) -> Callable[[Atom], LinearForm | None]:

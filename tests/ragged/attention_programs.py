@@ -185,6 +185,18 @@ def encoder_and_gradient(table, w, ids, lengths):
     return jax.value_and_grad(loss, (0, 1))(table, w)
 
 
+@masked(X, W)
+def class_of_first(x, w, lengths):
+    m = mask_of(x, lengths)
+    o = attended(jnp.where(m[:, None], scores(x, w), -jnp.inf), x)
+    return jnp.tanh(o @ w)[:, 0]
+
+
+@masked(X, W)
+def product_of_last(x, w, lengths):
+    return jnp.take_along_axis(jnp.tanh(x @ w), (lengths - 1)[:, None, None], 1)[:, 0]
+
+
 # --- loops
 
 

@@ -23,6 +23,8 @@ PRODUCTS: Mapping[str, tuple[int, int]] = {
     "mask_of_arguments": (1, 3),
     "loss_and_gradient": (2, 2),
     "encoder_and_gradient": (3, 9),
+    "class_of_first": (2, 4),
+    "product_of_last": (1, 1),
 }
 _PROVEN = [one for one in PROGRAMS if one.proven]
 _PARAMS = [pytest.param(one, id=one.name, marks=() if one.name in _QUICK else pytest.mark.slow) for one in _PROVEN]
