@@ -19,7 +19,7 @@ from shlo_disc.ragged.program import ProgramAnalysis
 from shlo_disc.ragged.reductions import fold_of
 from shlo_disc.ragged.states import Known, is_number
 from shlo_disc.ragged.steps import OpAnalysis
-from shlo_disc.ragged.storage import Packed, Storage
+from shlo_disc.ragged.storage import PackedValue, Storage
 from shlo_disc.ragged.values import Places, single_position
 
 
@@ -64,7 +64,7 @@ class PackedOps:
         result = self.storage.ops.tensor(layout.shape, op.results[0].dtype, op.span)
         return self.storage.ops.add(Op(op.name, tuple(operands), attrs, (result,), op.bodies, op.span))
 
-    def packed_operand(self, op: Op[Any], number: int, pair: Pair) -> Packed | None:
+    def packed_operand(self, op: Op[Any], number: int, pair: Pair) -> PackedValue | None:
         """An operand, packed along a pair of the op's space; None if it has not these rows and positions."""
         x, places = op.operands[number], self.analysis.context.steps[op].reading.places[number]
         if self.is_aligned(x, places, pair):
@@ -73,7 +73,7 @@ class PackedOps:
         if found.count(pair.row) != 1 or found.count(pair.position) != 1:
             return None
         layout = self.storage.layout(x, Pair(pair.source, found.index(pair.row), found.index(pair.position)))
-        return Packed(self.storage.as_packed(x, layout, op.span, is_aligned=False), layout)
+        return PackedValue(self.storage.as_packed(x, layout, op.span, is_aligned=False), layout)
 
 
 def place_of(places: Places, factor: int) -> int | None:

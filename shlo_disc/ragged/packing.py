@@ -23,12 +23,12 @@ from shlo_disc.ragged.pairs import Pair, Pairs, is_within
 from shlo_disc.ragged.program import ProgramAnalysis
 from shlo_disc.ragged.row_offsets import RowOffsets
 from shlo_disc.ragged.steps import OpAnalysis
-from shlo_disc.ragged.storage import Packed, Storage
+from shlo_disc.ragged.storage import PackedValue, Storage
 from shlo_disc.ragged.values import depends
 from shlo_disc.ragged.walk import is_elementwise
 
 
-class _Packing:
+class _RowPacking:
     """Goes through a program once, and makes the packed one."""
 
     def __init__(self, analysis: ProgramAnalysis, demands: Demands, storage: Storage) -> None:
@@ -60,7 +60,7 @@ class _Packing:
         made = rule(self._packed, PackedStep(op, step, layout, aligned))
         if made is None:
             return False
-        self._storage.packed[result] = Packed(made, layout)
+        self._storage.packed[result] = PackedValue(made, layout)
         return True
 
     def _begins(self, op: Op[Any]) -> bool:
@@ -139,7 +139,7 @@ def pack(analysis: ProgramAnalysis, names: Sequence[str]) -> Program:
         checks.append(offsets.check(names[size.argument], analysis.least, program.facts))
     padded = {*(each.tensor for each in program.parameters), *program.constants}
     storage = Storage(ops, rows, Pairs(analysis, demands), analysis.context, padded)
-    _Packing(analysis, demands, storage).run(program.body)
+    _RowPacking(analysis, demands, storage).run(program.body)
     returned = [_result(tensor, analysis, storage) for tensor in program.returned]
     read = [storage.as_padded(tensor) for tensor in program.body.results[len(returned) :]]
     first = len(returned) + len(read)

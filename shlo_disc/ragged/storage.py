@@ -16,7 +16,7 @@ from shlo_disc.ragged.steps import AnalysisContext
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedValue:
     """A value as a packed tensor."""
 
     tensor: Tensor
@@ -35,7 +35,7 @@ class Storage:
     pairs: Pairs
     context: AnalysisContext
     padded: set[Tensor] = field(default_factory=set[Tensor])
-    packed: dict[Tensor, Packed] = field(default_factory=dict[Tensor, Packed])
+    packed: dict[Tensor, PackedValue] = field(default_factory=dict[Tensor, PackedValue])
 
     def layout(self, tensor: Tensor, pair: Pair) -> PackedLayout:
         """The layout of a value that is packed along a pair."""
@@ -52,7 +52,7 @@ class Storage:
             return self.ops.constant(known, tensor.dtype, layout.shape, span)
         made = self.packed_of_padded(self.as_padded(tensor), layout, span)
         if tensor not in self.packed and self.pairs.of(tensor) == layout.pair:
-            self.packed[tensor] = Packed(made, layout)
+            self.packed[tensor] = PackedValue(made, layout)
         return made
 
     def packed_of_padded(self, tensor: Tensor, layout: PackedLayout, span: Span) -> Tensor:
@@ -72,11 +72,11 @@ class Storage:
             self.padded.add(tensor)
         return tensor
 
-    def with_fill(self, packed: Packed, value: Number, shape: Shape, span: Span) -> Tensor:
+    def with_fill(self, packed: PackedValue, value: Number, shape: Shape, span: Span) -> Tensor:
         """A new padded tensor of a packed one, with `value` beyond the lengths."""
         return self.ops.reshape(self._spread(packed, value, span), shape, span)
 
-    def _spread(self, packed: Packed, fill: Number | None, span: Span) -> Tensor:
+    def _spread(self, packed: PackedValue, fill: Number | None, span: Span) -> Tensor:
         """The padded tensor, a dim for each factor; without `fill`, a row's last element is beyond its length, too."""
         layout, rows = packed.layout, self.rows[packed.layout.pair.source]
         pair, axis = layout.pair, self._axis(layout.pair)
