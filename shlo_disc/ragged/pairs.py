@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from shlo_disc.dynamic_ops.program import Tensor
+from shlo_disc.dynamic_ops.program import Program, Tensor
 from shlo_disc.expr.dim import Dim, product
 from shlo_disc.ragged.demand import ALL, Demand, Demands
 from shlo_disc.ragged.forms import Length, LinearForm, Position, Signs, form_of, known_in
@@ -87,6 +87,7 @@ class Pairs:
     def __init__(self, analysis: ProgramAnalysis, demands: Demands) -> None:
         self._analysis, self._demands = analysis, demands
         self._sizes = {each.argument: each for each in analysis.sizes}
+        self._of_floats = _of_floats(analysis.program)
 
     def of(self, tensor: Tensor) -> Pair | None:
         """The pair along which a value may be computed within the lengths alone; None if there is none, or several."""
@@ -121,11 +122,27 @@ class Pairs:
         return states[0].value if states and isinstance(states[0], Known) else None
 
     def known(self, tensor: Tensor, pair: Pair) -> Number | None:
-        """The number that all elements within the lengths are; None if they are not known to be one."""
+        """The number that all elements within the lengths are; None if they are not known to be one.
+
+        Nothing is known of what is computed from floats: the analysis takes 0 times an element for 0, which is right
+        for padding alone.
+        """
+        if tensor in self._of_floats:
+            return None
         value = self._analysis.context.of(tensor)
         states = list(_states(value, self._analysis.context.space(value.factors), pair.within))
         first = states[0] if states else None
         return first.value if isinstance(first, Known) and all(state == first for state in states) else None
+
+
+def _of_floats(program: Program) -> set[Tensor]:
+    """The arguments that are no integers, and all that is computed from them."""
+    arguments = [each.tensor for each in program.parameters]
+    found = {x for x in arguments if not (x.dtype.is_integer or x.dtype.is_bool)}
+    for op in program.body.ops:
+        if op.bodies or not found.isdisjoint(op.operands):
+            found.update(op.results)
+    return found
 
 
 def is_within(pair: Pair, demand: Demand, signs: Signs) -> bool:

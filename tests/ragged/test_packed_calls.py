@@ -106,6 +106,20 @@ def test_rows_may_be_empty() -> None:
         np.testing.assert_allclose(total, padded.sum(1), rtol=1e-5, atol=1e-6)
 
 
+def beside_nothing(x, lengths):
+    """A product with 0, which is NaN beside NaN and infinities, within the lengths."""
+    inside = (jnp.arange(x.shape[1])[None] < lengths[:, None])[..., None]
+    return jnp.where(inside, jnp.tanh(x) + x * 0, 0) * jnp.where(x * 0 == 0, 1, 2)
+
+
+def test_elements_within_the_lengths_may_be_nan() -> None:
+    run: Any = shlo_disc.compile(beside_nothing, shapes="f32[b, s, 3], i32[b]", ragged=RAGGED)
+    x, rows = np.ones((2, 4, 3), np.float32), np.array([4, 2], np.int32)
+    x[0, 1], x[1, 0, 2], x[0, 3, 0] = np.nan, np.inf, -np.inf
+    expected = np.asarray(beside_nothing(jnp.asarray(x), jnp.asarray(rows)))
+    np.testing.assert_allclose(np.asarray(run(x, rows)), beyond(expected, rows, 0), rtol=1e-6)
+
+
 def with_mask(x, mask):
     """Sums of rows by a mask that is an argument."""
     return (jnp.exp(x) * mask[..., None]).sum(1)
