@@ -106,6 +106,15 @@ def test_rows_may_be_empty() -> None:
         np.testing.assert_allclose(total, padded.sum(1), rtol=1e-5, atol=1e-6)
 
 
+def test_other_lengths_are_refused_before_results_are_written() -> None:
+    run: Any = shlo_disc.compile(pooled, shapes="f32[b, s, 3], i32[b]", ragged=RAGGED)
+    x = np.ones((3, 4, 3), np.float32)
+    for lengths, row in (([5, 4, 4], 0), ([4, -1, 4], 1), ([0, 4, 2**31 - 1], 2), ([4, -(2**31), 9], 1)):
+        with pytest.raises(shlo_disc.RuntimeShapeError, match=f"lengths has a length from 0 to 4.*in row {row}"):
+            run(x, np.array(lengths, np.int32))
+        np.testing.assert_allclose(run(x, np.full(3, 4, np.int32))[1], np.tanh(x), rtol=1e-6)
+
+
 def beside_nothing(x, lengths):
     """A product with 0, which is NaN beside NaN and infinities, within the lengths."""
     inside = (jnp.arange(x.shape[1])[None] < lengths[:, None])[..., None]
