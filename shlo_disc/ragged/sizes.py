@@ -29,6 +29,13 @@ def ragged_sizes(
         raise ShloDiscError("found no ragged size, expected one, as in {'s': 'lengths'}")
     names = _argument_names(module, program, given)
     sizes = [_ragged_size(program, names, *item) for item in ragged.items()]
+    by_argument = {each.argument: each for each in sizes[::-1]}
+    for each in sizes:
+        if (first := by_argument[each.argument]) is not each:
+            raise ShloDiscError(
+                f"found {one_line(names[each.argument][0])} for the sizes {first.name} and {each.name}, expected an "
+                "argument for each\n  help: give dims that are as long as each other one name"
+            )
     return [each[0] for each in names], sizes
 
 
