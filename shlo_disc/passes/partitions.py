@@ -280,6 +280,7 @@ class _Partitioner:
             constants={tensor: array for tensor, array in program.constants.items() if tensor in used},
             unbacked_dims=unbacked_dims,
             late=(),
+            notes=() if number else program.notes,  # of the whole program: once
             within=self._whole,
         )
 

@@ -157,4 +157,5 @@ def test_files_keep_what_is_ragged(tmp_path: Path) -> None:
         loaded: Any = shlo_disc.load(tmp_path / "model.shlo", code=code)
         np.testing.assert_array_equal(loaded(x, rows)[1], run(x, rows)[1])
         assert not np.asarray(loaded(x, rows)[1])[0, 1:].any()
+    assert run.explain().count("ragged: s is as long as lengths says in each row of b") == 1
     assert run.peak_memory(b=2, s=3, sum_s=4) < run.peak_memory(b=2, s=3000, sum_s=4000)
