@@ -82,7 +82,7 @@ def place_of(places: Places, factor: int) -> int | None:
     return None if form is None else single_position(form)
 
 
-def elementwise(packing: PackedOps, step: PackedStep) -> Tensor | None:
+def elementwise_op(packing: PackedOps, step: PackedStep) -> Tensor | None:
     """An elementwise op."""
     operands = [packing.operand(step, k) for k in range(len(step.op.operands))]
     return packing.made(step.op, operands, step.op.attrs, step.layout)

@@ -13,14 +13,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from shlo_disc.dynamic_ops import contract
+from shlo_disc.dynamic_ops import contract, elementwise
+from shlo_disc.dynamic_ops.opdef import NoAttrs
 from shlo_disc.dynamic_ops.program import Body, Check, LateUnbackedDim, Op, Program, Tensor
 from shlo_disc.expr.dim import Sym
+from shlo_disc.functions.binary import BinaryFn
 from shlo_disc.ragged.building import OpList
 from shlo_disc.ragged.demand import Demand, Demands, demands_of, lengths_of_result
-from shlo_disc.ragged.packed_ops import RULES, SUMS, PackedOps, PackedStep, elementwise, place_of
+from shlo_disc.ragged.packed_ops import RULES, SUMS, PackedOps, PackedStep, elementwise_op, place_of
 from shlo_disc.ragged.pairs import Pair, Pairs, is_within
 from shlo_disc.ragged.program import ProgramAnalysis
+from shlo_disc.ragged.queries import hidden_queries
 from shlo_disc.ragged.row_offsets import RowOffsets
 from shlo_disc.ragged.steps import OpAnalysis
 from shlo_disc.ragged.storage import PackedValue, Storage
@@ -34,6 +37,7 @@ class _RowPacking:
     def __init__(self, analysis: ProgramAnalysis, demands: Demands, storage: Storage) -> None:
         self._analysis, self._demands, self._storage, self._pairs = analysis, demands, storage, storage.pairs
         self._packed = PackedOps(analysis, storage)
+        self._hidden = hidden_queries(analysis, demands, storage.pairs)
         self._of_products = set[Tensor]()  # padded values that padded products of rows made
 
     def run(self, body: Body) -> None:
@@ -51,7 +55,7 @@ class _RowPacking:
         pair = self._pairs.of(result)
         if pair is None:
             return self._is_contracted(op, step)
-        rule = elementwise if is_elementwise(op) else RULES.get(op.name)
+        rule = elementwise_op if is_elementwise(op) else RULES.get(op.name)
         if rule is None or not self._begins(op) or not self._is_needed_within(op, pair):
             return False
         layout = self._storage.layout(result, pair)
@@ -82,11 +86,36 @@ class _RowPacking:
         for tensor in (*op.operands, *(x for body in op.bodies for x in body.results), *bodies):
             if tensor in self._storage.packed:
                 self._storage.as_padded(tensor)
-        self._storage.ops.ops.append(op)
+        if (pair := self._hidden.scores.get(op)) is not None:
+            self._storage.ops.ops.append(self._without_rows(op, pair))
+        elif (pair := self._hidden.products.get(op)) is not None:
+            self._with_zeros(op, pair)
+        else:
+            self._storage.ops.ops.append(op)
         self._storage.padded.update(op.results)
         ragged = [x for x in op.operands if self._pairs.mentioned(self._analysis.context.of(x))]
         if any(x in self._of_products for x in op.operands) or (contract.DOT.defines(op) and ragged):
             self._of_products.update(op.results)
+
+    def _without_rows(self, op: Op[Any], pair: Pair) -> Op[Any]:
+        """A selection of scores that hides the rows of queries beyond the lengths, too."""
+        where, ops = op.operands[0], self._storage.ops
+        inside = ops.reshape(self._inside(op, pair), where.shape, op.span)
+        return replace(op, operands=(ops.binary(BinaryFn.AND, where, inside, op.span), *op.operands[1:]))
+
+    def _with_zeros(self, op: Op[Any], pair: Pair) -> None:
+        """Add a product with values, whose rows of hidden queries are zeros."""
+        (result,), ops, span = op.results, self._storage.ops, op.span
+        made = ops.tensor(result.shape, result.dtype, span)
+        ops.add(replace(op, results=(made,)))
+        inside = ops.reshape(self._inside(op, pair), result.shape, span)
+        zeros = ops.constant(0, result.dtype, result.shape, span)
+        ops.add(elementwise.SELECT.op((inside, made, zeros), NoAttrs(), (result,), span))
+
+    def _inside(self, op: Op[Any], pair: Pair) -> Tensor:
+        """Whether rows of an op's result are within the lengths, with a dim for each factor."""
+        factors = self._analysis.context.of(op.results[0]).factors
+        return self._storage.rows[pair.source].inside(factors, pair)
 
     def _is_contracted(self, op: Op[Any], step: OpAnalysis) -> bool:
         """Add an op that sums over all positions of all rows, if it does."""

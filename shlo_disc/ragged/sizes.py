@@ -86,6 +86,11 @@ def _of_rows(found: RaggedSize, program: Program, names: Sequence[Sequence[str]]
             f"found one row in {one_line(names[found.argument][0])}, expected a size other than 1\n"
             "  help: give the rows a name, as in 'f32[b, s], i32[b]'"
         )
+    if not any(found.size in each.tensor.shape and found.batch in each.tensor.shape for each in program.parameters):
+        raise ShloDiscError(
+            f"found no argument with the ragged size {found.name} and a size {found.batch}, which counts rows as in "
+            f"{one_line(names[found.argument][0])}, expected one that is padded"
+        )
     for parameter, known in zip(program.parameters, names, strict=True):
         shape = parameter.tensor.shape
         if found.size in shape and shape.count(found.batch) > 1:

@@ -186,6 +186,13 @@ def encoder_and_gradient(table, w, ids, lengths):
 
 
 @masked(X, W)
+def mean_of_attention(x, w, lengths):
+    m = mask_of(x, lengths)
+    o = attended(jnp.where(m[:, None], scores(x, w), -jnp.inf), x)
+    return (o * m[..., None]).sum(1) / lengths[:, None]
+
+
+@masked(X, W)
 def class_of_first(x, w, lengths):
     m = mask_of(x, lengths)
     o = attended(jnp.where(m[:, None], scores(x, w), -jnp.inf), x)
