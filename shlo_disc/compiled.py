@@ -334,9 +334,9 @@ class Compiled(Served):
         return self._describe().report.all_facts()
 
 
-def origin_of(compiled: Compiled) -> Origin | None:
+def origin_of(program: Compiled | Bound) -> Origin | None:
     """What a program was compiled from."""
-    return compiled._origin  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    return program._origin  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
 
 def _profile_data(profile: Profile | None, artifact: Artifact) -> Mapping[str, Any] | None:

@@ -56,7 +56,7 @@ def command_line(program: str = "python -m shlo_disc") -> argparse.ArgumentParse
     for name, text in about.items():
         _add_options_of_calls(name, commands.add_parser(name, help=text))
     for command in (reporting, compiling, building, *[commands.choices[name] for name in about]):
-        command.add_argument("--fusion", choices=FUSION, help="whether ops share kernels (default: full)")
+        _add_options_of_compilation(command, has_ragged=command is not building)
     _add_options_of_advise(
         commands.add_parser("advise", help="say what padding and compilations cost for the sizes of calls")
     )
@@ -72,6 +72,13 @@ def command_line(program: str = "python -m shlo_disc") -> argparse.ArgumentParse
     return parser
 
 
+def _add_options_of_compilation(parser: argparse.ArgumentParser, *, has_ragged: bool) -> None:
+    parser.add_argument("--fusion", choices=FUSION, help="whether ops share kernels (default: full)")
+    if has_ragged:
+        about = "a padded size, and the argument, by name or number, that says its lengths; repeat"
+        parser.add_argument("--ragged", action="append", default=[], metavar="SIZE=ARGUMENT", help=about)
+
+
 def _add_options_of_build(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help=f"a program that `save` wrote, {_FORMS}")
     parser.add_argument("--out", required=True, metavar="DIR", help="the folder to write to")
@@ -81,6 +88,7 @@ def _add_options_of_build(parser: argparse.ArgumentParser) -> None:
         metavar="MACHINE",
         help="x86-64-v2, -v3 or -v4, aarch64, or native (default: the best that this CPU is)",
     )
+    parser.set_defaults(ragged=[])  # a library for C cannot hold a program that reads sizes while it runs
 
 
 def _add_options_of_calls(name: str, parser: argparse.ArgumentParser) -> None:

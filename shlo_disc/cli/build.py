@@ -14,7 +14,7 @@ from pathlib import Path
 from shlo_disc.bound import Bound
 from shlo_disc.c_package import build_package
 from shlo_disc.call_signature import Signature
-from shlo_disc.cli.compiling import chosen_options, is_compiled
+from shlo_disc.cli.compiling import chosen_options, is_compiled, ragged_sizes
 from shlo_disc.cli.inputs import InputError
 from shlo_disc.cli.output import complain, give, say
 from shlo_disc.cli.programs import FINE, REFUSED, UNREADABLE
@@ -71,6 +71,7 @@ def _compiled(options: argparse.Namespace, path: Path, write: Callable[[Origin, 
     """Read the program of a command, and write what is made of it to `path`. Gives the exit code."""
     try:
         program = sys.stdin.buffer.read() if options.file == "-" else Path(options.file)
+        hints = Hints(ragged=tuple(ragged_sizes(options.ragged).items()))
         text, file, signature = read_source(program, target_named(HOST).platform)
     except OSError as error:
         complain(f"{options.file}: {error.strerror}")
@@ -79,7 +80,7 @@ def _compiled(options: argparse.Namespace, path: Path, write: Callable[[Origin, 
         complain(error)
         return UNREADABLE
     chosen = chosen_options(options)
-    return _written(path, lambda: write(origin_of_text(text, file, HOST, chosen, Hints(), signature), signature))
+    return _written(path, lambda: write(origin_of_text(text, file, HOST, chosen, hints, signature), signature))
 
 
 def _written(path: Path, write: Callable[[], None]) -> int:

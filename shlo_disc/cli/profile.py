@@ -18,7 +18,7 @@ def run_profile(options: argparse.Namespace) -> int:
         if options.repeat < 1:
             raise InputError(f"found --repeat {options.repeat}, expected at least 1")
         program = program_of(options)
-        profile = profile_of_arrays(program, arrays_of(options, program.executable), options.repeat)
+        profile = profile_of_arrays(program, arrays_of(options, program), options.repeat)
         for path, text in ((options.html, profile.html), (options.trace, profile.chrome_trace)):
             if path is not None:
                 _write(path, text())

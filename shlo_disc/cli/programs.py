@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from shlo_disc.cli.inputs import InputError, read_modules
 from shlo_disc.cli.output import complain, give, say
-from shlo_disc.diagnostics import CompileError, counted
+from shlo_disc.diagnostics import CompileError, ShloDiscError, counted
 from shlo_disc.ir.core import Module
 from shlo_disc.parse.printer import print_module
 from shlo_disc.verify.ops import verify
@@ -23,7 +23,7 @@ class Programs:
     def __init__(self, files: Sequence[str]) -> None:
         self._files = files
         self.code = FINE
-        self.errors = list[CompileError | InputError]()
+        self.errors = list[ShloDiscError]()
 
     def __iter__(self) -> Iterator[tuple[str, Module]]:
         for name in self._files:
@@ -45,11 +45,11 @@ class Programs:
             else:
                 yield name, module
 
-    def complain(self, error: CompileError | InputError) -> None:
+    def complain(self, error: ShloDiscError) -> None:
         """Print an error, and update the exit code."""
         complain(error)
         self.errors.append(error)
-        self.code = max(self.code, REFUSED if isinstance(error, CompileError) else UNREADABLE)
+        self.code = max(self.code, UNREADABLE if isinstance(error, InputError) else REFUSED)
 
 
 def run_print(options: argparse.Namespace) -> int:

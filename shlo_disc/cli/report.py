@@ -6,11 +6,12 @@ import argparse
 import json
 from pathlib import Path
 
-from shlo_disc.cli.compiling import chosen_options
+from shlo_disc.cli.compiling import chosen_options, ragged_sizes
 from shlo_disc.cli.inputs import InputError
 from shlo_disc.cli.output import give, say
 from shlo_disc.cli.programs import Programs
-from shlo_disc.diagnostics import CompileError
+from shlo_disc.diagnostics import ShloDiscError
+from shlo_disc.options import Hints
 from shlo_disc.pipeline import Request, Stopwatch, compile_module
 from shlo_disc.report.comparison import Side, write_comparison
 from shlo_disc.report.page import write_page
@@ -21,15 +22,20 @@ _MOST = 2  # programs on one page
 def run_report(options: argparse.Namespace) -> int:
     """Write the page. Gives the exit code."""
     programs, path = Programs(options.files), Path(options.output)
+    try:
+        hints = Hints(ragged=tuple(ragged_sizes(options.ragged).items()))
+    except InputError as error:
+        programs.complain(error)
+        return programs.code
     found = list(programs)
     if len(found) > _MOST:
         programs.complain(InputError(f"found {len(found)} programs, expected one, or {_MOST} to compare"))
         return programs.code
-    request, sides = Request(options.device, chosen_options(options)), list[Side]()
+    request, sides = Request(options.device, chosen_options(options), hints=hints), list[Side]()
     for name, module in found:
         try:
             sides.append(Side(name, compile_module(module, request, Stopwatch())))
-        except CompileError as error:
+        except ShloDiscError as error:
             programs.complain(error)
     if not sides or len(sides) < len(found):
         return programs.code

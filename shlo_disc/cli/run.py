@@ -15,8 +15,9 @@ import numpy as np
 
 from shlo_disc.bound import Bound
 from shlo_disc.cli.arrays import Array, chosen, drawn, read_arrays, write_arrays
-from shlo_disc.cli.compiling import chosen_options, is_compiled
+from shlo_disc.cli.compiling import chosen_options, is_compiled, ragged_sizes
 from shlo_disc.cli.inputs import InputError
+from shlo_disc.cli.lengths import drawn_lengths
 from shlo_disc.cli.output import complain, give, say
 from shlo_disc.compiled import Compiled
 from shlo_disc.diagnostics import ShloDiscError
@@ -103,19 +104,22 @@ def program_of(options: argparse.Namespace) -> Compiled | Bound:
     """A program that `save` wrote, or StableHLO in any form, compiled as the options say."""
     if is_compiled(options):
         return load(options.file)
-    return compile_any(Path(options.file), options=chosen_options(options))
+    ragged = ragged_sizes(options.ragged) or None
+    return compile_any(Path(options.file), ragged=ragged, options=chosen_options(options))
 
 
 def _call(options: argparse.Namespace) -> tuple[Runnable, Sequence[Array]]:
     """The flat program, and the arrays of a call, given or drawn."""
-    executable: Runnable = program_of(options).executable
-    return executable, arrays_of(options, executable)
+    program = program_of(options)
+    return program.executable, arrays_of(options, program)
 
 
-def arrays_of(options: argparse.Namespace, executable: Runnable) -> Sequence[Array]:
+def arrays_of(options: argparse.Namespace, program: Compiled | Bound) -> Sequence[Array]:
     """The arrays of a call, given or drawn. Raises `InputError`."""
+    executable: Runnable = program.executable
     artifact = executable.artifact
-    arguments = [one for number, one in enumerate(artifact.arguments) if number not in executable.bound]
+    numbers = [number for number in range(len(artifact.arguments)) if number not in executable.bound]
+    arguments = [artifact.arguments[number] for number in numbers]
     if options.inputs is not None:
         return chosen(arguments, read_arrays(options.inputs), options.inputs)
     given = _sizes(options.sizes)
@@ -125,7 +129,9 @@ def arrays_of(options: argparse.Namespace, executable: Runnable) -> Sequence[Arr
             raise InputError(f"found the size {name!r}, expected sizes of the program: {known}")
     values = {name: given.get(name, _DEFAULT_SIZE) for name in artifact.free}
     raw = zip(artifact.symbols, artifact.raw_sizes, strict=False)
-    return drawn(arguments, {name: evaluate(size, values) for name, size in raw}, options.seed)
+    sizes = {name: evaluate(size, values) for name, size in raw}
+    found = dict(zip(numbers, drawn(arguments, sizes, options.seed), strict=True))
+    return list({**found, **drawn_lengths(program, found, sizes, options.seed)}.values())
 
 
 def _sizes(text: str) -> Mapping[str, int]:

@@ -141,6 +141,7 @@ def test_fusion_is_chosen(file: Path, capsys: pytest.CaptureFixture[str], monkey
 
 WRONG = {
     "options of a compilation": (["run", "FILE", "--fusion", "none"], "which is compiled already, expected StableHLO"),
+    "a ragged size of it": (["run", "FILE", "--ragged", "s=1"], "found --ragged s=1 and "),
     "the same for a library": (["build", "FILE", "--out", "x", "--fusion", "full"], "found --fusion full and "),
     "a missing file": (["run", "nothing.mlir"], "nothing.mlir: No such file"),
     "an unknown size": (["run", "FILE", "--sizes", "zz=3"], "found the size 'zz', expected sizes of the program: "),

@@ -30,6 +30,7 @@ def test_every_shell_gets_a_script_with_all_commands(shell: str, capsys: pytest.
         (["ca"], {"cache"}),
         (["comp"], {"compile", "completion"}),
         (["run", "--si"], {"--sizes"}),
+        (["compile", "--ra"], {"--ragged"}),
         (["prof"], {"profile"}),
         (["profile", "--tr"], {"--trace"}),
         (["profile", "--html", "./mod"], {"./model.mlir"}),
