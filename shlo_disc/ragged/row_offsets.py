@@ -99,10 +99,11 @@ class RowOffsets:
         """The demand on lengths. `name`: of the argument; `least`: the least length that is allowed."""
         size, name = facts.in_raw(self._size.size), _as_text(name)
         to = f"from {least} to {{0}}, the size {_as_text(self._size.name)}"
+        why = ", as results for one of length 0 may depend on its padding" if least else ""
         if self._size.is_mask:
-            message = f"{name} has ones up to a length {to}, then zeros, in each row: found others in row {{1}}"
+            message = f"{name} has ones up to a length {to}, then zeros, in each row{why}: found others in row {{1}}"
         else:
-            message = f"{name} has a length {to}, in each row: found another number in row {{1}}"
+            message = f"{name} has a length {to}, in each row{why}: found another number in row {{1}}"
         return Check(self.total, Relation.GE, ZERO, message, (size, const(-1) - self.total), self._span)
 
     @cached_property

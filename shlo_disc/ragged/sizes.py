@@ -68,7 +68,10 @@ def _ragged_size(program: Program, names: Sequence[Sequence[str]], name: str, ar
     shape = parameter.tensor.shape
     if len(shape) == 1 and parameter.tensor.dtype.is_integer:
         if shape[0] == size:
-            raise ShloDiscError(f"found lengths along {name} itself, expected a length for each row, of another size")
+            raise ShloDiscError(
+                f"found lengths along {name} itself, {one_line(names[number][0])} of type {_type(parameter)}, "
+                "expected a length for each row, integers [rows], where rows is another size"
+            )
         return _of_rows(RaggedSize(name, size, shape[0], number), program, names)
     if len(shape) == 2 and size in shape and shape[0] != shape[1] and not parameter.tensor.dtype.is_complex:
         batch = shape[1] if shape[0] == size else shape[0]
