@@ -25,7 +25,7 @@ from shlo_disc.ragged.pairs import Pair, Pairs, is_within
 from shlo_disc.ragged.program import ProgramAnalysis
 from shlo_disc.ragged.queries import hidden_queries
 from shlo_disc.ragged.row_offsets import RowOffsets
-from shlo_disc.ragged.steps import OpAnalysis
+from shlo_disc.ragged.steps import OpAnalysis, read_in_bodies
 from shlo_disc.ragged.storage import PackedValue, Storage
 from shlo_disc.ragged.values import depends
 from shlo_disc.ragged.walk import is_elementwise
@@ -82,8 +82,7 @@ class _RowPacking:
 
     def _keep(self, op: Op[Any]) -> None:
         """Add an op as it is, on padded operands."""
-        bodies = {x for body in op.bodies for inner in body.walk() for x in inner.operands}
-        for tensor in (*op.operands, *(x for body in op.bodies for x in body.results), *bodies):
+        for tensor in (*op.operands, *read_in_bodies(op)):
             if tensor in self._storage.packed:
                 self._storage.as_padded(tensor)
         if (pair := self._hidden.scores.get(op)) is not None:

@@ -15,6 +15,7 @@ from shlo_disc.ragged.demand import Demands
 from shlo_disc.ragged.pairs import Pair, Pairs, is_within
 from shlo_disc.ragged.program import ProgramAnalysis
 from shlo_disc.ragged.states import Known
+from shlo_disc.ragged.steps import read_in_bodies
 from shlo_disc.ragged.values import single_position, whole_state
 from shlo_disc.records import record
 
@@ -34,7 +35,7 @@ def hidden_queries(analysis: ProgramAnalysis, demands: Demands, pairs: Pairs) ->
     for op in analysis.program.body.ops:
         for x in dict.fromkeys(op.operands):
             users.setdefault(x, []).append(op)
-    kept = {*analysis.program.body.results}
+    kept = {*analysis.program.body.results, *(x for op in analysis.program.body.ops for x in read_in_bodies(op))}
     for op in analysis.program.body.ops:
         for pair in _rows_of_scores(op, analysis, demands, pairs):
             products = dict[Op[Any], Pair]()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -64,6 +64,15 @@ class AnalysisContext:
     def same(self, a: Dim, b: Dim) -> bool:
         """Whether two sizes are equal in every call."""
         return a == b or self.signs.facts.equal(a, b).is_true
+
+
+def read_in_bodies(op: Op[Any]) -> Iterator[Tensor]:
+    """What the bodies of an op read, and return: tensors of their own, and those of the bodies around them."""
+    for body in op.bodies:
+        yield from body.results
+        for inner in body.ops:
+            yield from inner.operands
+            yield from read_in_bodies(inner)
 
 
 Transfer: TypeAlias = Callable[[Op[Any], Sequence[RegionValue], AnalysisContext], OpAnalysis]

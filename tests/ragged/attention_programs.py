@@ -193,6 +193,17 @@ def mean_of_attention(x, w, lengths):
 
 
 @masked(X, W)
+def weights_read_in_a_loop(x, w, lengths):
+    m = mask_of(x, lengths)
+    a = jax.nn.softmax(jnp.where(m[:, None], scores(x, w), -jnp.inf), -1)
+
+    def step(k, total):
+        return total + (a * jnp.where(m, k, 0)[..., None]).sum(1)
+
+    return jax.lax.fori_loop(0, x.shape[1], step, jnp.zeros(m.shape, x.dtype)), attended(jnp.log(a), x)
+
+
+@masked(X, W)
 def class_of_first(x, w, lengths):
     m = mask_of(x, lengths)
     o = attended(jnp.where(m[:, None], scores(x, w), -jnp.inf), x)
