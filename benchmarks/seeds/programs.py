@@ -50,30 +50,42 @@ def _weights(rng: np.random.Generator, *shape: int) -> jax.Array:
     return jnp.asarray(_normal(rng, *shape))
 
 
+def block_params(rng: np.random.Generator, width: int, heads: int) -> Block:
+    """Draw the weights of a layer, whose hidden width is four times its width."""
+    qkv = _weights(rng, width, 3, heads, width // heads)
+    norms = jnp.stack([jnp.ones((2, width)), jnp.zeros((2, width))], 1)
+    attention = qkv, _weights(rng, *qkv.shape[1:]), _weights(rng, width, width), norms
+    hidden = 4 * width
+    return Block(*attention, _weights(rng, width, hidden), _weights(rng, hidden), _weights(rng, hidden, width))
+
+
 def bert_params(rng: np.random.Generator, layers: int, width: int, heads: int) -> BertParams:
     """Draw weights; layers share none of them."""
-
-    def block() -> Block:
-        qkv = _weights(rng, width, 3, heads, width // heads)
-        norms = jnp.stack([jnp.ones((2, width)), jnp.zeros((2, width))], 1)
-        attention = qkv, _weights(rng, *qkv.shape[1:]), _weights(rng, width, width), norms
-        hidden = 4 * width
-        return Block(*attention, _weights(rng, width, hidden), _weights(rng, hidden), _weights(rng, hidden, width))
-
     embeddings = _weights(rng, WORDS, width), _weights(rng, 512, width)
-    return BertParams(*embeddings, tuple(block() for _ in range(layers)))
+    return BertParams(*embeddings, tuple(block_params(rng, width, heads) for _ in range(layers)))
 
 
-def bert(params: BertParams, tokens: jax.Array) -> jax.Array:
-    """Encode tokens [b, s], with the norms after the sums as in BERT."""
-    x = params.tokens[tokens] + params.places[jnp.arange(tokens.shape[1])]
-    for block in params.blocks:
+def attend(q: jax.Array, k: jax.Array, v: jax.Array, mask: jax.Array | None = None) -> jax.Array:
+    """Attention of [b, s, heads, width of a head]. `mask` [b, s]: the keys that are read; None for all."""
+    scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) * q.shape[-1] ** -0.5
+    if mask is not None:
+        scores = jnp.where(mask[:, None, None, :], scores, -jnp.inf)
+    return jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores, axis=-1), v)
+
+
+def encode(blocks: tuple[Block, ...], x: jax.Array, mask: jax.Array | None = None) -> jax.Array:
+    """Encode x [b, s, width], with the norms after the sums as in BERT. `mask`: as of `attend`."""
+    for block in blocks:
         q, k, v = jnp.moveaxis(jnp.einsum("bsw,wphd->bsphd", x, block.qkv) + block.qkv_bias, 2, 0)
-        scores = jax.nn.softmax(jnp.einsum("bqhd,bkhd->bhqk", q, k) * q.shape[-1] ** -0.5, axis=-1)
-        mixed = jnp.einsum("bhqk,bkhd->bqhd", scores, v).reshape(x.shape)
+        mixed = attend(q, k, v, mask).reshape(x.shape)
         x = layer_norm(x + mixed @ block.out, *block.norms[0])
         x = layer_norm(x + jax.nn.gelu(x @ block.up + block.up_bias) @ block.down, *block.norms[1])
     return x
+
+
+def bert(params: BertParams, tokens: jax.Array) -> jax.Array:
+    """Encode tokens [b, s]."""
+    return encode(params.blocks, params.tokens[tokens] + params.places[jnp.arange(tokens.shape[1])])
 
 
 def _sentences(rng: np.random.Generator, shape: Shape) -> tuple[Array, ...]:

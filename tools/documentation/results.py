@@ -163,6 +163,19 @@ def _grouped(data: Mapping[str, Any]) -> Iterator[Row]:
         yield {**{key: row[key] for key in ("what", "groups", "rows")}, "microseconds": times["ours"], **shown}
 
 
+def _ragged(data: Mapping[str, Any]) -> Iterator[Row]:
+    for row in data["rows"]:
+        seconds = row["seconds"]
+        yield {
+            **{key: row[key] for key in ("what", "model", "layers", "batch", "lengths")},
+            "milliseconds": 1e3 * seconds["ragged"],
+            "padded / needed FLOPs": row["padded_flops"] / row["needed"],
+            **{f"{side} / ours": time / seconds["ragged"] for side, time in seconds.items() if side != "ragged"},
+            "reached": row["reached"],
+            "prelude, %": 100 * row["prelude"] / seconds["ragged"],
+        }
+
+
 def _attention(data: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
     ratios = {
         f"ours over {name}": _over(side)
@@ -213,6 +226,13 @@ KINDS: Mapping[str, Kind] = {
         "Our time over that of a dense product of as many operations, with the matrices as arguments and bound, and "
         "over XLA's: by groups and their rows, or the tokens of a layer.",
         _grouped,
+    ),
+    "ragged": Kind(
+        "Batches without padding",
+        "A batch drawn from the lengths of a set: our time, and that of our padded program and XLA's, padded to the "
+        "longest sample and to the next power of two, over it. Reached: the padded program's time over ours, over the "
+        "ratio of FLOPs.",
+        _ragged,
     ),
     "dispatch": Kind(
         "Schedules that are chosen",
