@@ -24,7 +24,7 @@ def test_lengths_are_drawn_from_a_histogram() -> None:
 
 def test_sizes_and_rounds() -> None:
     assert [ragged.power_of_two(size) for size in (1, 2, 3, 128, 129)] == [1, 2, 4, 128, 256]
-    assert [ragged.rounds_within(6, one) for one in (0.001, 1.5, 60)] == [9, 4, 2]
+    assert [ragged.rounds_within(6, one) for one in (0.001, 1.5, 60)] == [9, 4, 3]
 
 
 def test_reached_is_the_speed_over_the_ratio_of_flops() -> None:
