@@ -4,8 +4,8 @@
 
 Seconds are processor seconds of a call on one thread, the least of several in turns: `padded` is our program without
 `ragged`, at the longest sample of the batch, and takes turns with `ragged`; then follow `xla`, `jax.jit` there, and
-`xla, power of two`, at the next power of two, if that is another size: after its calls the processor still frees its
-memory, in the time of whatever is called next. What XLA takes to compile for that size is apart, in `compilation`.
+`xla, power of two`, at the next power of two, if that is another size: a call right after one of XLA's takes longer,
+by system time. What XLA takes to compile for that size is apart, in `compilation`.
 `needed` and `padded_flops` are FLOPs as `analyse_ragged(...).report` counts them. `prelude`: seconds of what is
 computed of the lengths, once in a call. All layers of an encoder have the same shapes; `layers` says how many are
 measured.
