@@ -45,14 +45,17 @@ def pack_rows(module: Module, unit: CompilationUnit, request: Request, watch: St
             raise ShloDiscError("\n".join(errors))
         packed = pack(analysis, names)
         notes = [size_text(each, names) for each in analysis.sizes]
-        notes += _padded_products(packed, origin)
+        notes += _padded_products(packed, len(sizes), origin)
     program = replace(packed, notes=(*packed.notes, *notes, *assumption_texts(analysis, origin)))
     return replace(unit, program=program)
 
 
-def _padded_products(program: Program, origin: Callable[[Span], str]) -> Iterator[str]:
-    """Which matrix products and convolutions are computed within the lengths, and where the others are."""
-    sums = {each.symbol for each in program.late}
+def _padded_products(program: Program, ragged: int, origin: Callable[[Span], str]) -> Iterator[str]:
+    """Which matrix products and convolutions are computed within the lengths, and where the others are.
+
+    `ragged`: how many of the late sizes, the last ones, are sums of lengths.
+    """
+    sums = {each.symbol for each in program.late[-ragged:]}
     products = [op for op in program.body.ops if op.name in _PRODUCTS]
 
     def is_padded(op: Op[Any]) -> bool:

@@ -15,7 +15,7 @@ from shlo_disc.ragged.demand import Demands
 from shlo_disc.ragged.pairs import Pair, Pairs, is_within
 from shlo_disc.ragged.program import ProgramAnalysis
 from shlo_disc.ragged.states import Known
-from shlo_disc.ragged.steps import read_in_bodies
+from shlo_disc.ragged.steps import OpAnalysis, read_in_bodies
 from shlo_disc.ragged.values import single_position, whole_state
 from shlo_disc.records import record
 
@@ -38,8 +38,8 @@ def hidden_queries(analysis: ProgramAnalysis, demands: Demands, pairs: Pairs) ->
     kept = {*analysis.program.body.results, *(x for op in analysis.program.body.ops for x in read_in_bodies(op))}
     for op in analysis.program.body.ops:
         for pair in _rows_of_scores(op, analysis, demands, pairs):
-            products = dict[Op[Any], Pair]()
-            if _reach(op.results[0], pair, analysis, users, kept, products):
+            products = _products_of(op.results[0], pair, analysis, users, kept)
+            if products is not None:
                 found.scores[op] = pair
                 found.products.update(products)
                 break
@@ -61,31 +61,40 @@ def _rows_of_scores(op: Op[Any], analysis: ProgramAnalysis, demands: Demands, pa
         yield from (pair for pair in mentioned if is_within(pair, demand, signs))
 
 
-def _reach(
-    tensor: Tensor,
-    pair: Pair,
-    analysis: ProgramAnalysis,
-    users: dict[Tensor, list[Op[Any]]],
-    kept: set[Tensor],
-    products: dict[Op[Any], Pair],
-) -> bool:
-    """Whether all that is made of a tensor has its rows, up to products, which are collected."""
-    if tensor in kept:
-        return False
-    for op in users.get(tensor, ()):
-        step = analysis.context.steps[op]
-        for x, places in zip(op.operands, step.reading.places, strict=True):
-            if x is not tensor:
-                continue
-            rows = None if places is None else (places[pair.row], places[pair.position])
-            if rows is None or rows[0] is None or rows[1] is None:
-                return False
-            row, position = single_position(rows[0]), single_position(rows[1])
-            if row is None or position is None or max(row, position) >= step.reading.kept:
-                return False
-            there = Pair(pair.source, row, position)
+def _products_of(
+    tensor: Tensor, pair: Pair, analysis: ProgramAnalysis, users: dict[Tensor, list[Op[Any]]], kept: set[Tensor]
+) -> dict[Op[Any], Pair] | None:
+    """The products that read what is made of a tensor; None if anything that is made of it has not its rows."""
+    found, seen, waiting = dict[Op[Any], Pair](), {(tensor, pair)}, [(tensor, pair)]
+    while waiting:
+        x, rows = waiting.pop()
+        if x in kept:
+            return None
+        for op, number in _reads(x, users):
+            there = _rows_in(analysis.context.steps[op], number, rows)
+            if there is None:
+                return None
             if contract.DOT.defines(op):
-                products[op] = there
-            elif not _reach(op.results[0], there, analysis, users, kept, products):
-                return False
-    return True
+                found[op] = there
+                continue
+            reached = {(result, there) for result in op.results} - seen
+            seen |= reached
+            waiting += reached
+    return found
+
+
+def _reads(tensor: Tensor, users: dict[Tensor, list[Op[Any]]]) -> Iterator[tuple[Op[Any], int]]:
+    """The ops that take a tensor, and as which operand."""
+    for op in users.get(tensor, ()):
+        for number, operand in enumerate(op.operands):
+            if operand is tensor:
+                yield op, number
+
+
+def _rows_in(step: OpAnalysis, number: int, pair: Pair) -> Pair | None:
+    """The pair of an op's results along which it reads that of an operand."""
+    places = step.reading.places[number]
+    row, position = (None, None) if places is None else (places[pair.row], places[pair.position])
+    found = [None if place is None else single_position(place) for place in (row, position)]
+    kept = [k for k in found if k is not None and k < step.reading.kept]
+    return Pair(pair.source, kept[0], kept[1]) if len(kept) == len(found) else None

@@ -204,6 +204,15 @@ def weights_read_in_a_loop(x, w, lengths):
 
 
 @masked(X, W)
+def attention_by_many_ways(x, w, lengths):
+    m = mask_of(x, lengths)
+    a = jax.nn.softmax(jnp.where(m[:, None], scores(x, w), -jnp.inf), -1)
+    for _ in range(24):  # each with two ways from the scores to the product
+        a = a + a * a * 1e-3
+    return jnp.einsum("bqk,bkd->bqd", a, x)
+
+
+@masked(X, W)
 def class_of_first(x, w, lengths):
     m = mask_of(x, lengths)
     o = attended(jnp.where(m[:, None], scores(x, w), -jnp.inf), x)

@@ -141,15 +141,18 @@ def chain(names: Sequence[str], mask: str, fill: str, end: str) -> Callable[...,
     return random_chain
 
 
+CHAINS = given(
+    names=st.lists(st.sampled_from(NAMES), min_size=1, max_size=4),
+    mask=st.sampled_from(tuple(MASKS)),
+    fill=st.sampled_from(tuple(FILLS)),
+    end=st.sampled_from(tuple(ENDS)),
+    seed=st.integers(0, 2**32 - 1),
+)
+
+
 class TestRandomPrograms:
     @settings(max_examples=25, deadline=None)
-    @given(
-        names=st.lists(st.sampled_from(NAMES), min_size=1, max_size=4),
-        mask=st.sampled_from(tuple(MASKS)),
-        fill=st.sampled_from(tuple(FILLS)),
-        end=st.sampled_from(tuple(ENDS)),
-        seed=st.integers(0, 2**32 - 1),
-    )
+    @CHAINS
     def test_what_is_proven_holds(self, names: list[str], mask: str, fill: str, end: str, seed: int) -> None:
         one = Masked(chain(names, mask, fill, end), SHAPES, ragged=LENGTHS)
         analysis, program = analysed(one)
@@ -160,13 +163,7 @@ class TestRandomPrograms:
             assert same(padded.run(), padded.run()), analysis.explain()
 
     @settings(max_examples=25, deadline=None, phases=(Phase.explicit, Phase.generate))
-    @given(
-        names=st.lists(st.sampled_from(NAMES), min_size=1, max_size=4),
-        mask=st.sampled_from(tuple(MASKS)),
-        fill=st.sampled_from(tuple(FILLS)),
-        end=st.sampled_from(tuple(ENDS)),
-        seed=st.integers(0, 2**32 - 1),
-    )
+    @CHAINS
     def test_packed_programs_compute_the_same(
         self, names: list[str], mask: str, fill: str, end: str, seed: int
     ) -> None:
