@@ -115,7 +115,7 @@ _of_scopes = WeakKeyDictionary[Any, dict[JaxAssumption, None]]()
 def _record(size: Any, relation: str, *, is_equality: bool = False) -> None:
     """Record an assumption of a size of the scope, unless it is a number and proven."""
     scope = _state.scope
-    if scope is None or getattr(size, "scope", None) is not scope:
+    if scope is None or getattr(size, "scope", None) is not scope or (is_equality and _is_asked_by_hash_table()):
         return
     by_library = relation != "!=" or is_equality
     by_library = by_library and _is_asked_by_library()
@@ -269,6 +269,23 @@ def _library_folders() -> tuple[str, ...]:
 
 def _is_of_jax(file: str) -> bool:
     return file.startswith(_library_folders()[0])
+
+
+def _is_asked_by_hash_table() -> bool:
+    """Whether JAX makes a type, and compares it with other types that it keeps.
+
+    Its hash table, of C++, compares types whose hashes have a few bits in common: what it asks is left to chance.
+    """
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename == __file__:
+        frame = frame.f_back
+    return frame is not None and "_create" in frame.f_code.co_names and frame.f_code.co_filename == _types_file()
+
+
+@lru_cache(maxsize=1)
+def _types_file() -> str:
+    """The file whose classes of types make their instances by `_create`, which asks the hash table."""
+    return str(Path(jax_module().__file__).parent / "_src" / "core.py")
 
 
 def _is_asked_by_library() -> bool:

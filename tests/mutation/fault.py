@@ -143,6 +143,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "program_files": ("tests/program_file",),
     "host_code": ("tests/bytecode", "tests/runtime/test_packing.py"),
     "jit_callbacks": ("tests/jit/test_callbacks.py",),
+    "jit_comparisons": ("tests/jit/test_comparisons.py",),
     "jit_generalized": ("tests/jit/test_generalized.py",),
     "jit_derivations": ("tests/jit/test_derivations.py",),
     "jit_traces": ("tests/jit/test_transforms.py",),
