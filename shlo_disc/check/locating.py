@@ -101,7 +101,7 @@ class _Observer:
         if self.found is not None or id(step) not in self._outer:
             return
         part = self._outer[id(step)]
-        for slot in _slots(step):
+        for slot in _left(part, _slots(step)):
             name = part.buffers[slot].label.partition(":")[0].removeprefix("%")
             op = self._ops.get(name)
             if op is not None and op.bodies and isinstance(step, Copy):
@@ -111,6 +111,16 @@ class _Observer:
                 span = op.span
                 self.found = WrongValue(_name(step), f"%{name}", op.name, span.where(), span.excerpt(), difference)
                 return
+
+
+def _left(part: Artifact, slots: Sequence[Slot]) -> list[Slot]:
+    """Of buffers that share memory, the one that is live last: a step that writes in place leaves no other."""
+    last = dict[Slot, Slot]()
+    for slot in slots:
+        memory = part.buffers[slot].memory
+        place = slot if memory is None else memory
+        last[place] = max(last.get(place, slot), slot, key=lambda one: part.buffers[one].first)
+    return list(last.values())
 
 
 def _slots(step: Step) -> tuple[Slot, ...]:

@@ -23,7 +23,7 @@ from shlo_disc.analysis.access import VIEWS
 from shlo_disc.check.function_errors import CORRECTLY_ROUNDED, Implementation, disagreement
 from shlo_disc.check.products import added_in_turn, overflow_in_turn
 from shlo_disc.check.significands import is_float, is_held, is_short, lowest_bit, unit_of, units
-from shlo_disc.check.transforms import TRANSFORM_ULPS, real_where_exact, transformed_size, without_dust
+from shlo_disc.check.transforms import TRANSFORM_ULPS, real_where_exact, transformed_size, with_overflow, without_dust
 from shlo_disc.dynamic_ops import contract, create, linear_algebra
 from shlo_disc.dynamic_ops.create import IotaAttrs
 from shlo_disc.dynamic_ops.fourier import FftAttrs
@@ -174,6 +174,8 @@ class _Perturbed:
                 results = tuple([without_dust(x, sizes, ulps) for x in by_definition(op, inputs, run)])
             else:
                 results = tuple([self._beside(x, sizes, self._transform_ulps) for x in results])
+            if self._adds_in_turn:
+                results = tuple([with_overflow(op.attrs, inputs[0], x, self._random) for x in results])
             results = tuple([real_where_exact(op.attrs, x, inputs[0].shape[-1]) for x in results])
         return self._turned(results, *_VECTORS[op.name]) if op.name in _VECTORS else results
 

@@ -25,6 +25,25 @@ def transformed_size(attrs: FftAttrs, x: Array, shape: Sequence[int]) -> Array:
     return norm / max(1, math.prod(shape[-attrs.rank :])) if scaled else norm
 
 
+def with_overflow(attrs: FftAttrs, x: Array, results: Array, random: np.random.Generator) -> Array:
+    """The results of a transform, but infinities and NaN at random where sums of its terms may be too large.
+
+    Inverse transforms divide what they have added, so that the results themselves may be small. In between, terms are
+    multiplied by numbers of magnitude 1, in two products for each part, and half of a real result's terms are implied.
+    """
+    axes = tuple(range(-attrs.rank, 0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        most = 4 * abs(x.astype(np.complex128)).sum(axes, keepdims=True)
+    overflows = np.isfinite(x).all(axes, keepdims=True) & (most > np.finfo(results.dtype).max)
+    if not overflows.any():
+        return results
+    found = results.copy()
+    for part in (np.real, np.imag) if found.dtype.kind == "c" else (np.asarray,):
+        drawn = random.choice([-np.inf, np.inf, np.nan, 0.0], results.shape)
+        part(found)[...] = np.where(overflows & (drawn != 0), drawn, part(found))
+    return found
+
+
 def real_where_exact(attrs: FftAttrs, x: Array, points: int) -> Array:
     """Clear imaginary parts of a real transform at frequency 0 and, for even lengths, the highest: they are exact."""
     if attrs.transform is not Transform.RFFT or attrs.rank != 1:

@@ -260,45 +260,6 @@ def test_terms_that_overflow_may_be_added_one_after_the_other() -> None:
     assert np.isposinf(found).all()
 
 
-@pytest.mark.parametrize("points", [1, 2, 7, 8])
-def test_sums_of_real_lines_have_no_imaginary_parts(points: int) -> None:
-    text = f"""func.func @main(%x: tensor<3x{points}xf32>) -> tensor<3x{points // 2 + 1}xcomplex<f32>> {{
-      %0 = stablehlo.fft %x, type = RFFT, length = [{points}]
-        : (tensor<3x{points}xf32>) -> tensor<3x{points // 2 + 1}xcomplex<f32>>
-      return %0 : tensor<3x{points // 2 + 1}xcomplex<f32>>
-    }}"""
-    x = np.random.default_rng().normal(size=(3, points)).astype(np.float32)
-    runs = perturbed_runs(program_of(parse(text)), [x], range(16), "compiled")
-    parts: NDArray[np.float32] = np.stack([np.imag(found) for (found,) in runs])
-    exact = [0, *([points // 2] if points % 2 == 0 else [])]
-    assert not parts[..., exact].any()
-    others = np.delete(parts, exact, axis=-1)
-    assert others.size == 0 or (others.max(axis=0) > others.min(axis=0)).all(), "the others are rounded"
-
-
-def test_what_a_transform_may_cancel_is_zero_in_some_runs_and_not_in_others() -> None:
-    """0 times an infinity is NaN, and the least number times it is not; equal zeros have an order."""
-    program = program_of(
-        parse(
-            "func.func @main(%x: tensor<2x9xcomplex<f32>>) -> tensor<2x16xf32> {\n"
-            "  %0 = stablehlo.fft %x, type = IRFFT, length = [16] : (tensor<2x9xcomplex<f32>>) -> tensor<2x16xf32>\n"
-            "  return %0 : tensor<2x16xf32>\n}"
-        )
-    )
-    wave = np.cos(2 * np.pi * 3 * np.arange(16) / 16)  # 0 at two of them, but for rounding
-    x = np.stack([np.fft.rfft(wave), np.fft.rfft(wave + np.arange(16))]).astype(np.complex64)
-    runs = np.array([run[0] for run in perturbed_runs(program, [x], range(8), "compiled")])
-    near = abs(wave) < 1e-6
-    assert near.sum() == 2
-    assert (runs[:6, 0, near] != 0).all(axis=1).any()
-    assert (runs[6:, 0, near] == 0).all()
-    assert (runs[:, 0, ~near] != 0).all()
-    assert (abs(runs[:, 1, 1:]) > 0.01).all()
-    x[1, 0] = np.inf
-    runs = np.array([run[0] for run in perturbed_runs(program, [x], range(8), "compiled")])
-    assert np.isposinf(runs[:, 1]).all()  # never 0: these became 0, as what is no more than the rounding of others
-
-
 @pytest.mark.parametrize("name", ["reduce_window", "scatter"])
 def test_a_region_runs_once_for_each_position_in_a_legal_run(name: str) -> None:
     """And once more for the magnitudes of the terms; it also ran for their number."""
@@ -359,23 +320,6 @@ def test_legal_runs_of_a_result_leave_out_what_only_others_need(monkeypatch: pyt
         np.testing.assert_allclose(found, whole[result], rtol=1e-6)
         assert {op.name for op in ran[-1].body.walk()} & {"exponential", "sine"} == {name}
     assert [x.tolist() for x in ways.samples("compiled", module, inputs, 2, range(1))] == [[0, 1, 2, 3, 4]]
-
-
-def test_what_a_transform_and_its_inverse_cancel_is_zero_in_some_runs() -> None:
-    """Errors that the first one was given were too large for the second: the order of zeros was that of noise."""
-    program = program_of(
-        parse(
-            "func.func @main(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {\n"
-            "  %0 = stablehlo.fft %x, type = RFFT, length = [16] : (tensor<16x16xf32>) -> tensor<16x9xcomplex<f32>>\n"
-            "  %1 = stablehlo.fft %0, type = IRFFT, length = [16] : (tensor<16x9xcomplex<f32>>) -> tensor<16x16xf32>\n"
-            "  return %1 : tensor<16x16xf32>\n}"
-        )
-    )
-    x = 1.5 * np.eye(16, dtype=np.float32) + 1.5 * np.eye(16, k=3, dtype=np.float32)
-    runs = np.array([run[0] for run in perturbed_runs(program, [x], range(8), "compiled")])
-    assert (runs[6:, x == 0] == 0).all()
-    assert (runs[:6, x == 0] != 0).mean() > 0.5
-    np.testing.assert_allclose(runs[:, x != 0], 1.5, rtol=1e-4)
 
 
 def test_what_a_triangular_solution_cancels_is_rounded_in_finer_steps_in_some_runs() -> None:
