@@ -341,3 +341,21 @@ def test_what_a_triangular_solution_cancels_is_rounded_in_finer_steps_in_some_ru
     assert (abs(left) < 1e-5).all()
     steps = left * 2**25  # where each term is rounded, its steps are at least these
     assert (abs(steps - np.rint(steps)) > 1e-2).any()
+
+
+def test_sums_that_are_rounded_once_are_among_the_legal_ones() -> None:
+    """Of sums near 1e29 nothing but rounding decides the sine, and the least of seven is seldom the largest one."""
+    program = program_of(
+        parse(
+            "func.func @main(%x: tensor<7x9xf32>) -> tensor<7xf32> {\n"
+            "  %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+            "  %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1]"
+            " : (tensor<7x9xf32>, tensor<f32>) -> tensor<7xf32>\n"
+            "  %1 = stablehlo.sine %0 : tensor<7xf32>\n"
+            "  return %1 : tensor<7xf32>\n}"
+        )
+    )
+    x = (np.random.default_rng().normal(size=(7, 9)) * 1e29).astype(np.float32)
+    wanted = np.sin(x.astype(np.float64).sum(1).astype(np.float32).astype(np.float64))
+    runs = np.array([run[0] for run in perturbed_runs(program, [x], range(128), "compiled")])
+    assert np.isclose(runs, wanted, rtol=1e-5, atol=1e-5).all(axis=1).any()
