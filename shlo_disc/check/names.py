@@ -11,6 +11,7 @@ REFERENCE = "interpreter"
 POOLS: Mapping[str, int] = {"threads2": 2, "threads3": 3, "threads8": 8}
 # Ways that run the same kernels, or kernels of the same arithmetic: results have to be bit-identical.
 ALIKE = ("compiled", "vm", "divided", *POOLS, "donated")
+OPTIMIZED_XLA = "optimized xla"  # asked where XLA differs that optimized little
 OTHERS = ("divided", *POOLS, "donated", "unfused", "specialized")
 KINDS = ("normal", "small", "special", "wide")  # of random inputs; `sampling.py` draws them
 

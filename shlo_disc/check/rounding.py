@@ -84,8 +84,8 @@ def perturbed_runs(
     """Run a program once for each of `numbers`, every time with different legal rounding.
 
     Equal numbers give equal runs. An odd run has the errors of the run before with opposite signs, so the spread of a
-    pair is never less than the error of one run. One pair rounds sums once: where nothing but rounding decides, the most
-    exact result may be one that few runs have. The runs of `NAN_SIGNS` round like the reference, and have opposite
+    pair is never less than the error of one run. One pair rounds sums once: where nothing but rounding decides, few
+    runs may have what the most exact one has. The runs of `NAN_SIGNS` round like the reference, and have opposite
     signs of NaNs. `watch(k)` observes the ops of run number k.
     """
     nothing = frozenset[Tensor]()

@@ -15,7 +15,7 @@ from shlo_disc.check import xla
 from shlo_disc.check.compiling import BuildConfig, Prepare, Run, compiled_ways
 from shlo_disc.check.deviations import xla_deviation
 from shlo_disc.check.function_errors import Implementation
-from shlo_disc.check.names import xla_is_installed
+from shlo_disc.check.names import OPTIMIZED_XLA, xla_is_installed
 from shlo_disc.check.rounding import perturbed_runs
 from shlo_disc.diagnostics import CompileError, RuntimeShapeError, Source, Span, ToolchainError, UnsupportedOpError
 from shlo_disc.dynamic_ops.program import Program, Tensor
@@ -201,7 +201,7 @@ def _called(op: Op, _surroundings: Surroundings) -> Replacement:
 
 
 def standard_ways(config: BuildConfig, *, fast_xla: bool = False) -> dict[str, Prepare]:
-    """The ways available on this machine. `fast_xla`: XLA compiles with little optimization."""
+    """The ways available on this machine. `fast_xla`: for "xla", XLA compiles with little optimization."""
 
     def interpreter(module: Module) -> Run:
         program = program_of(module)
@@ -220,6 +220,9 @@ def standard_ways(config: BuildConfig, *, fast_xla: bool = False) -> dict[str, P
     def by_xla(module: Module) -> Run:
         return xla.XlaRunner(plain(module), fast=fast_xla)
 
+    def by_optimized_xla(module: Module) -> Run:
+        return xla.XlaRunner(plain(module))
+
     def specialized(module: Module) -> Run:
         """Compile the program anew for the sizes of each call: all its shapes are numbers."""
         text, compiled = plain(module), ways["compiled"]
@@ -237,4 +240,5 @@ def standard_ways(config: BuildConfig, *, fast_xla: bool = False) -> dict[str, P
         return lambda inputs: at(tuple([x.shape for x in inputs]))(inputs)
 
     ways = {**compiled_ways(config), "interpreter": interpreter}
-    return ways | ({"xla": by_xla, "specialized": specialized} if xla_is_installed() else {})
+    of_jax = {"xla": by_xla, OPTIMIZED_XLA: by_optimized_xla, "specialized": specialized}
+    return ways | (of_jax if xla_is_installed() else {})

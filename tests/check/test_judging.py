@@ -11,7 +11,7 @@ import pytest
 
 from shlo_disc.check.case import Array, CheckedCall
 from shlo_disc.check.judging import Judge
-from shlo_disc.check.names import REFERENCE
+from shlo_disc.check.names import OPTIMIZED_XLA, REFERENCE
 from shlo_disc.check.running import Outcome
 from shlo_disc.parse.parser import parse_module
 
@@ -96,3 +96,17 @@ def test_other_ways_are_compared_where_one_is_not_judged() -> None:
     failure = judge.verdict(CheckedCall(parse_module(PROGRAM), (np.zeros(2, np.float32),))).failure
     assert failure is not None
     assert (failure.way, failure.against) == ("divided", "compiled")
+
+
+@dataclass
+class BadlyOptimized(Differing):
+    """Ways of which XLA gives the reference's results if it optimizes."""
+
+    def run(self, way: str, *_: object, **__: object) -> Outcome:
+        return super().run(REFERENCE if way == OPTIMIZED_XLA else way)
+
+
+@pytest.mark.parametrize(("way", "kind"), [("xla", "agree"), ("compiled", "fail")])
+def test_what_xla_computes_with_little_optimization_alone_is_no_finding(way: str, kind: str) -> None:
+    case = CheckedCall(parse_module(PROGRAM), (np.zeros(2, np.float32),))
+    assert Judge(BadlyOptimized(""), (way,)).verdict(case).kind == kind
