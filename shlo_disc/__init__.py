@@ -32,7 +32,8 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time `_HOMES` says th
     from shlo_disc.options import CompileOptions
     from shlo_disc.parse.parser import parse_module as parse
     from shlo_disc.profiling.profile import Profile
-    from shlo_disc.ragged_analysis import RaggedAnalysis, RaggedReport, analyse_ragged
+    from shlo_disc.ragged.analysis import RaggedAnalysis, RaggedReport
+    from shlo_disc.ragged_analysis import analyse_ragged
     from shlo_disc.rewriting import Build, remove_unused, rewrite
     from shlo_disc.schedules.tables import Schedules
     from shlo_disc.tuning import tune
@@ -93,8 +94,8 @@ _HOMES = {
     "Op": ("shlo_disc.ir.core", "Op"),
     "ParseError": ("shlo_disc.diagnostics", "ParseError"),
     "Profile": ("shlo_disc.profiling.profile", "Profile"),
-    "RaggedAnalysis": ("shlo_disc.ragged_analysis", "RaggedAnalysis"),
-    "RaggedReport": ("shlo_disc.ragged_analysis", "RaggedReport"),
+    "RaggedAnalysis": ("shlo_disc.ragged.analysis", "RaggedAnalysis"),
+    "RaggedReport": ("shlo_disc.ragged.analysis", "RaggedReport"),
     "RuntimeShapeError": ("shlo_disc.diagnostics", "RuntimeShapeError"),
     "Schedules": ("shlo_disc.schedules.tables", "Schedules"),
     "ShapeError": ("shlo_disc.diagnostics", "ShapeError"),
