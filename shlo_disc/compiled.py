@@ -23,6 +23,7 @@ from shlo_disc.size_expr import SizeExpr
 
 if TYPE_CHECKING:  # few programs need it
     from shlo_disc.profiling.profile import Profile
+    from shlo_disc.ragged.analysis import RaggedReport
 
 
 class Compiled(Served):
@@ -265,6 +266,27 @@ class Compiled(Served):
                 grow with the size.
         """
         return largest_size(self._executable.artifact, symbol, budget, sizes)
+
+    def ragged_report(self, lengths: Any, sizes: Mapping[str, int] | None = None) -> RaggedReport:
+        """What the program computes for given lengths, what of it is needed, and what it would compute padded.
+
+        Its text is analysed once more. See docs/how-to/ragged-batches.md.
+
+        Args:
+            lengths: whole numbers, one for each row; if several sizes are ragged, a mapping of their names to these.
+            sizes: of the padded arguments, by name; without them, a ragged size is its greatest length.
+
+        Returns:
+            FLOPs that are needed and padded ones, by op; FLOPs and bytes of this program's steps.
+
+        Raises:
+            ShloDiscError: no size is ragged; lengths or sizes are missing, negative, or do not fit each other.
+            RuntimeShapeError: the sizes break a constraint.
+        """
+        from shlo_disc.profiling.ragged_steps import with_steps  # noqa: PLC0415  few programs need it
+
+        report = known_origin(self._origin).ragged_analysis().report(lengths, sizes)
+        return with_steps(report, self._describe())
 
     def explain_dispatch(self, **sizes: int) -> str:
         """Describe which schedule each matrix product takes at these sizes: `explain_dispatch(s=77)`.

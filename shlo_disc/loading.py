@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from shlo_disc import codec
 from shlo_disc.artifact import Artifact
@@ -29,6 +29,10 @@ from shlo_disc.runtime.library import INTERFACE
 from shlo_disc.runtime.packing import at_aligned_address
 from shlo_disc.runtime.partitions import Runnable
 from shlo_disc.runtime.saved_code import MachineCode, PartCode, Restorable, SavedCode, packed_form, saved_code
+
+if TYPE_CHECKING:  # the compiler, which loading does not need
+    from shlo_disc.pipeline.cached import ProgramOrigin
+    from shlo_disc.ragged.analysis import RaggedAnalysis
 
 _DEFAULTS = CompileOptions()
 
@@ -223,12 +227,19 @@ class _FileOrigin:
         text = bytes(self._file.archive.read(self._file.manifest.source))
         return text.decode(errors="surrogatepass"), self._file.manifest.source_name
 
+    def ragged_analysis(self) -> RaggedAnalysis:
+        """What padding does in the program, at its ragged sizes. Raises `ShloDiscError` if it has none."""
+        return self._of_text().ragged_analysis()
+
     def artifact(self, machine: TargetMachine) -> Artifact:
         """The program for a machine."""
+        return self._of_text().artifact(machine)
+
+    def _of_text(self) -> ProgramOrigin:
         from shlo_disc.pipeline import origin_of_text  # noqa: PLC0415  the compiler, which loading does not need
 
         signature = self._file.manifest.signature
-        return origin_of_text(*self.source(), self.device, self.options, self.hints, signature).artifact(machine)
+        return origin_of_text(*self.source(), self.device, self.options, self.hints, signature)
 
     def built(self, machine: TargetMachine) -> Runnable:
         """The program, compiled here for a machine."""

@@ -298,9 +298,8 @@ class _Perturbed:
                 assert_never(noise)
         if self._is_rounded_once:
             return np.zeros(x.shape)
-        sign = (
-            self._sign if noise is Noise.APART else np.copysign(self._sign, self._sign * x)
-        )  # functions are odd, or even
+        # Functions are odd, or even.
+        sign = self._sign if noise is Noise.APART else np.copysign(self._sign, self._sign * x)
         return sign * np.clip(6 * drawn - 3, -1, 1)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from shlo_disc.artifact import Artifact
 from shlo_disc.boundary import boundary
@@ -12,6 +12,7 @@ from shlo_disc.call_signature import Signature
 from shlo_disc.choices import read_hints, read_options
 from shlo_disc.compiled import Compiled
 from shlo_disc.custom_calls import find_hook
+from shlo_disc.diagnostics import ShloDiscError
 from shlo_disc.exported import is_exported
 from shlo_disc.gc_pause import gc_paused
 from shlo_disc.options import CompileOptions, Hints
@@ -23,6 +24,9 @@ from shlo_disc.runtime.building.cache import digest, open_cache, package_digest
 from shlo_disc.runtime.building.machines import NATIVE, TargetMachine
 from shlo_disc.runtime.steps import host_calls
 from shlo_disc.targets import default_target, target_named
+
+if TYPE_CHECKING:  # programs in the cache need no analysis
+    from shlo_disc.ragged.analysis import RaggedAnalysis
 
 _NO_HINTS = Hints()
 
@@ -83,6 +87,14 @@ class ProgramOrigin:
             return self._text, self._file
         platform = target_named(self.device).platform
         return read_source(self._program, platform, isolate=self.options.isolate_reader)[0], self._file
+
+    def ragged_analysis(self) -> RaggedAnalysis:
+        """What padding does in the program, at its ragged sizes. Raises `ShloDiscError` if it has none."""
+        from shlo_disc.pipeline.ragged_analysis import analyse_text  # noqa: PLC0415  few programs need it
+
+        if not self.hints.ragged:
+            raise ShloDiscError('found a program without ragged sizes, expected compile(..., ragged={"s": "lengths"})')
+        return analyse_text(*self.source(), self._request, dict(self.hints.ragged))
 
     def artifact(self, machine: TargetMachine) -> Artifact:
         """The program for a machine."""

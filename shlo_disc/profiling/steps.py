@@ -17,7 +17,8 @@ from shlo_disc.runtime.steps import Leaf
 from shlo_disc.size_expr import SizeExpr, evaluate
 
 Symbols: TypeAlias = Mapping[str, int]
-_PRODUCTS = ("matrix product", "grouped product", "convolution", "attention", "attention, backward")  # kinds of groups
+_ATTENTION = ("attention", "attention, backward")  # kinds of groups
+_PRODUCTS = ("matrix product", "grouped product", "convolution", *_ATTENTION)
 
 
 @record
@@ -98,8 +99,18 @@ class ExecutedStep:
     @property
     def precision(self) -> str:
         """The type of its arithmetic, of two that limits are known of."""
-        dtypes = [self.artifact.buffers[slot].dtype for text in self._texts() for slot in text.writes]
-        return "f64" if any(dtype in ("float64", "complex128") for dtype in dtypes) else "f32"
+        return "f64" if any(dtype in ("float64", "complex128") for dtype in self._written()) else "f32"
+
+    @property
+    def is_attention(self) -> bool:
+        """Whether it computes attention."""
+        return any(text.kind in _ATTENTION for text in self._texts())
+
+    @property
+    def is_of_integers(self) -> bool:
+        """Whether all that it computes are integers and booleans."""
+        dtypes = self._written()
+        return bool(dtypes) and all(dtype == "bool" or dtype.startswith(("int", "uint")) for dtype in dtypes)
 
     def cost(self, symbols: Symbols) -> StepCost:
         """What one run of it moves and computes at these sizes."""
@@ -145,6 +156,10 @@ class ExecutedStep:
 
     def _texts(self) -> list[GroupText]:
         return [self.artifact.report.groups[number] for number in self.groups]
+
+    def _written(self) -> list[str]:
+        """The element types that its groups write."""
+        return [self.artifact.buffers[slot].dtype for text in self._texts() for slot in text.writes]
 
     def _of_groups(self, symbols: Symbols) -> StepCost:
         """The bytes that the groups' own formulas give, without those that never reach memory.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, cast
 
-from shlo_disc.diagnostics import ShloDiscError, whole_number, whole_numbers
+from shlo_disc.diagnostics import ShloDiscError, printable, whole_number, whole_numbers
 from shlo_disc.dynamic_ops.program import Program
 from shlo_disc.expr.dim import Dim, Sym
 from shlo_disc.ragged.explain import assumption_texts, error_text, explained
@@ -35,6 +36,31 @@ class RaggedOp:
 
 
 @record
+class RaggedStep:
+    """What a step of a compiled program computes and moves in one run of it, as estimated by its sizes.
+
+    Attributes:
+        kernel: its kernels, or its function.
+        place: the last line of the program that it computes.
+        flops: its FLOPs. Attention is counted as if it skipped no blocks beyond the lengths.
+        moved: the bytes that it reads and writes.
+        padded_flops: its FLOPs if all rows were as long as the size.
+        padded_moved: its bytes if all rows were as long as the size.
+        is_of_integers: whether it computes integers alone, such as where rows begin.
+        is_attention: whether it computes attention.
+    """
+
+    kernel: str
+    place: str
+    flops: int
+    moved: int
+    padded_flops: int
+    padded_moved: int
+    is_of_integers: bool
+    is_attention: bool
+
+
+@record
 class RaggedReport:
     """What a padded program computes for given lengths, and what of it is needed; `print` it.
 
@@ -45,29 +71,65 @@ class RaggedReport:
         ops: the ops that compute with floats, in the order of the program.
         needed: the FLOPs that results within the lengths need.
         padded: the FLOPs of the padded program.
+        sizes: of the call, by name; without those of which nothing was said.
+        positions: for each ragged size, by name, how many positions are within the lengths, and how many there are.
+        steps: of the compiled program, in their order; none if the report is not of one.
     """
 
     ops: tuple[RaggedOp, ...]
     needed: int
     padded: int
+    sizes: Mapping[str, int]
+    positions: Mapping[str, tuple[int, int]]
+    steps: tuple[RaggedStep, ...] = ()
 
     @property
     def ratio(self) -> float:
-        """How many times more FLOPs the padded program computes; 1 if it computes none."""
+        """How many times more FLOPs the padded program computes than are needed; 1 if it computes none."""
         return self.padded / self.needed if self.needed else 1.0
 
+    @property
+    def saved(self) -> float:
+        """How many times more FLOPs the steps would compute if no row had padding; 1 if there are none."""
+        computed = sum(each.flops for each in self.steps)
+        return sum(each.padded_flops for each in self.steps) / computed if computed else 1.0
+
+    @property
+    def integer_share(self) -> float:
+        """The share of steps of integers in the bytes that all steps move, from 0 to 1: where rows begin, and masks."""
+        moved = sum(each.moved for each in self.steps)
+        return sum(each.moved for each in self.steps if each.is_of_integers) / moved if moved else 0.0
+
     def __str__(self) -> str:
-        rows = [(f"{each.needed}", f"{each.padded}", each.name, each.place, each.formula) for each in self.ops]
-        table = [("needed", "padded", "op", "from", "needed FLOPs"), *rows, (f"{self.needed}", f"{self.padded}")]
-        widths = [max(len(row[k]) for row in table if k < len(row)) for k in range(len(table[0]))]
-        lines = [
-            "  ".join(
-                cell.rjust(width) if k < 2 else cell.ljust(width)
-                for k, (cell, width) in enumerate(zip(row, widths, strict=False))
-            ).rstrip()
-            for row in table
+        ops = [(f"{each.needed}", f"{each.padded}", each.name, each.place, each.formula) for each in self.ops]
+        titles = ("needed", "padded", "op", "from", "needed FLOPs")
+        lines = _aligned([titles, *ops, (f"{self.needed}", f"{self.padded}")], 2)
+        lines.append(f"padded / needed: {self.ratio:.2f}")
+        if self.steps:
+            lines += ["", *self._steps_as_text()]
+        return printable("\n".join(lines))
+
+    def _steps_as_text(self) -> Iterator[str]:
+        rows = [
+            (f"{each.flops}", f"{each.padded_flops}", f"{each.moved}", f"{each.padded_moved}", each.kernel, each.place)
+            for each in self.steps
         ]
-        return "\n".join([*lines, f"padded / needed: {self.ratio:.2f}"])
+        yield from _aligned([("FLOPs", "padded", "bytes", "padded", "kernel", "from"), *rows], 4)
+        has_attention = any(each.is_attention for each in self.steps)
+        yield f"padded / computed: {self.saved:.2f}{', or more: attention counts whole' * has_attention}"
+        yield f"bytes of steps that compute integers alone: {self.integer_share:.1%}"
+
+
+def _aligned(table: Sequence[Sequence[str]], numbers: int) -> list[str]:
+    """The rows of a table as lines. The first `numbers` columns are aligned to the right."""
+    widths = [max(len(row[k]) for row in table if k < len(row)) for k in range(len(table[0]))]
+    return [
+        "  ".join(
+            cell.rjust(width) if k < numbers else cell.ljust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=False))
+        ).rstrip()
+        for row in table
+    ]
 
 
 class RaggedAnalysis:
@@ -150,7 +212,15 @@ class RaggedAnalysis:
                 for one in self._work
             ]
         )
-        return RaggedReport(ops, sum(each.needed for each in ops), sum(each.padded for each in ops))
+        named = dict[str, int]()
+        for name, dim in self._analysis.program.sizes.items():
+            with suppress(ShloDiscError):  # it does not follow from what was said
+                named[name] = size(dim)
+        positions = {
+            each.name: (sum(rows[each.name]), len(rows[each.name]) * size(each.size)) for each in self._analysis.sizes
+        }
+        needed, padded = sum(each.needed for each in ops), sum(each.padded for each in ops)
+        return RaggedReport(ops, needed, padded, named, positions)
 
     def __repr__(self) -> str:
         count = sum(self.proven)

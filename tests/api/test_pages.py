@@ -29,7 +29,7 @@ TYPED = {  # pages with prompts, and how many examples each has at least
     "docs/tutorial.md": 15,
     "docs/explanation/facts.md": 20,
     "docs/explanation/ragged.md": 6,
-    "docs/how-to/ragged-batches.md": 7,
+    "docs/how-to/ragged-batches.md": 9,
     "docs/how-to/custom_calls.md": 10,
     "docs/reference/other_dialects.md": 4,
 }

@@ -68,5 +68,5 @@ def test_a_compiled_program_offers_this() -> None:
     assert public == {
         "as_jax", "bind", "build", "executable", "explain", "explain_dispatch", "facts", "host_source",
         "kernels_source", "machine", "max_size", "peak_formula", "peak_memory", "profile",
-        "report", "save", "selections", "stats",
+        "ragged_report", "report", "save", "selections", "stats",
     }  # fmt: skip
