@@ -39,6 +39,7 @@ def executed(source: Path) -> Any:
     """The notebook of a source, with outputs. Raises `CellExecutionError` if a cell raises."""
     notebook = notebook_of(source)
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+    os.environ.setdefault("IPYKERNEL_CELL_NAME", "cell")  # what messages call a cell, in place of a temporary file
     NotebookClient(notebook, timeout=SECONDS, resources={"metadata": {"path": str(NOTEBOOKS)}}).execute()
     for cell in notebook.cells:
         cell["metadata"] = {}  # times of execution, which differ in every run
