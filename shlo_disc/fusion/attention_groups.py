@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from itertools import product
 
 from shlo_disc.analysis.access import is_free
 from shlo_disc.dynamic_ops.program import Body, Op
@@ -18,7 +19,12 @@ from shlo_disc.kernels.op_graph import group_inputs
 def merge_attention(plan: FusionPlan, body: Body, context: Context) -> FusionPlan:
     """Merge a product, the softmax of its rows, and the only product that reads the softmax into one group."""
     merger = _AttentionMerger(plan, body, context)
-    return merger.run()
+    merged = merger.run()
+    if not merger.split:
+        return merged
+    # the layers recompute a mask only if it is a group of its own, also the one that stored it for the others
+    groups = [part for group in plan.groups for part in merger.split.get(id(group), (group,))]
+    return merge_attention(replace(plan, groups=tuple(groups)), body, context)
 
 
 class _AttentionMerger:
@@ -28,24 +34,22 @@ class _AttentionMerger:
         self.ability = context.abilities.attention
         self.decisions = list[Decision]()
         self.again = set[int]()  # ids of groups that merged kernels recompute
+        self.split = dict[int, tuple[Group, ...]]()  # of merged groups, by id: masks stored for others, and the rest
 
     def run(self) -> FusionPlan:
-        merged, gone, apart = dict[int, Group](), set[int](), dict[int, tuple[Group, ...]]()
+        merged, gone = dict[int, Group](), set[int]()
         for group in self.plan.groups:
             for chain in self._chains(group):
                 if gone.intersection(map(id, chain)):
                     continue
                 found = self._merge(chain)
                 if found is not None:
-                    merged[id(group)], parts, masks = found
+                    merged[id(group)], parts, split = found
                     gone.update(id(part) for part in parts)
-                    apart.update(masks)
+                    self.split.update(split)
                     break
-        groups = list[Group]()
-        for group in self.plan.groups:
-            groups += apart.get(id(group), ())
-            if id(group) in merged or id(group) not in gone:
-                groups.append(merged.get(id(group), group))
+        kept = [group for group in self.plan.groups if id(group) in merged or id(group) not in gone]
+        groups = [merged.get(id(group), group) for group in kept]
         before = [d for d in self.plan.decisions if self._keep_decision(d, merged.values())]
         return FusionPlan(self._read(groups), (*before, *self.decisions))
 
@@ -69,22 +73,22 @@ class _AttentionMerger:
         return chains
 
     def _merge(self, chain: tuple[Group, ...]) -> tuple[Group, tuple[Group, ...], dict[int, tuple[Group, ...]]] | None:
-        """Merge a chain; return its group, the groups it replaces, and the masks they stored for others, by group.
+        """Merge a chain; return its group, the groups it replaces, and those of them that were split, by id.
 
-        The group also computes copies of its operands in another layout, if the kernel can be built so.
+        The group also computes its masks, and copies of its operands in another layout, if the kernel can be built so.
         """
         last = chain[-1]
-        inner, masks = self._without_masks(chain)
+        inner, split = self._without_masks(chain)
         inside = {id(group) for group in (*chain, *inner)}
         reason, producer = self._stored(inner, inside), chain[0].anchor
         assert producer is not None, "a product has its op"
-        found, again = None, self._conditions(chain)
-        for copies in (self._copies(chain), ()) if not reason else ():
+        found, attempts = None, product(dict.fromkeys((self._conditions(chain), ())), (self._copies(chain), ()))
+        for again, copies in attempts if not reason else ():
             parts = (*copies, *again, *inner)
             ops = sorted({op for group in parts for op in group.ops}, key=self.view.order.__getitem__)
             whole = Group(GroupKind.ATTENTION, tuple(ops), last.roots, None, last.anchor)
             if not (reason := self._refusal(whole)):
-                found = whole, (*copies, *chain), masks
+                found = whole, (*copies, *chain), split
                 self.again.update(map(id, again))
                 break
         self.decisions.append(
@@ -93,9 +97,9 @@ class _AttentionMerger:
         return found
 
     def _without_masks(self, chain: tuple[Group, ...]) -> tuple[tuple[Group, ...], dict[int, tuple[Group, ...]]]:
-        """The chain without masks that it stores for other layers, and these masks as groups of their own, by group."""
+        """The chain without masks that it stores for other layers; and these masks as groups, and the rest, by id."""
         inside = {id(group) for group in chain}
-        inner, masks = list[Group](), dict[int, tuple[Group, ...]]()
+        inner, split = list[Group](), dict[int, tuple[Group, ...]]()
         for group in chain:
             makers = {t: op for op in group.ops for t in op.results}
             found = list[Group]()
@@ -107,10 +111,10 @@ class _AttentionMerger:
                     found.append(Group(GroupKind.ROWS, ops, (root,), None, None))
             stored = frozenset(root for mask in found for root in mask.roots)
             if found and (kept := tuple(root for root in group.roots if root not in stored)):
-                masks[id(group)] = tuple(found)
-                group = replace(group, ops=self.view.needed(kept, makers, stored), roots=kept)  # noqa: PLW2901
-            inner.append(group)
-        return tuple(inner), masks
+                rest = replace(group, ops=self.view.needed(kept, makers, stored), roots=kept)
+                split[id(group)] = (*found, rest)
+            inner.append(split.get(id(group), (group,))[-1])
+        return tuple(inner), split
 
     def _reads_product(self, op: Op[object], product: Group) -> bool:
         return any(

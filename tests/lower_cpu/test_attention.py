@@ -247,11 +247,14 @@ def test_what_a_mask_hides_is_proven(name: str) -> None:
     assert hidden is None or hidden.fill < -1e30
 
 
-def test_a_mask_that_two_layers_read_hides_blocks_in_both() -> None:
-    """Its conditions are computed again: stored ones would tell nothing."""
+@pytest.mark.parametrize("of_heads", [False, True], ids=["one", "of each head"])
+def test_a_mask_that_two_layers_read_hides_blocks_in_both(of_heads: bool) -> None:
+    """Its conditions are computed again, also if it is as large as the scores: stored ones would tell nothing."""
 
     def layers(q: Any, k: Any, v: Any) -> Any:
-        seen = jnp.tril(jnp.ones((q.shape[1], k.shape[1]), np.bool_))
+        shape = (*((q.shape[0], q.shape[2]) if of_heads else ()), q.shape[1], k.shape[1])
+        rows, keys = (jax.lax.broadcasted_iota(np.int32, shape, len(shape) + axis) for axis in (-2, -1))
+        seen = rows >= keys
 
         def layer(x: Any) -> Any:
             weights = jax.nn.softmax(jnp.where(seen, jnp.einsum("bthd,bshd->bhts", x, k), -jnp.inf), -1)
