@@ -81,7 +81,7 @@ class Case:
 
 CASES = (
     Case("encoder", CORA, CORA.layers, 32, SHORT),
-    Case("encoder", CORA, 1, 32, LONG),
+    Case("encoder", CORA, 2, 32, LONG),  # layers share masks
     Case("encoder", CORA, 1, 128, SHORT),
     Case("encoder", BERT, 1, 32, SETS),
     Case("attention", CORA, 1, 32, SETS),
